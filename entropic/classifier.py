@@ -1,0 +1,359 @@
+"""EntropicClassifier: a scikit-learn classifier that minimises an entropy and says what is certain."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .data import checks
+from .data.design import Design
+from .solve.entropy import Box, Loss
+from .solve.outcome import Status
+from .solve.problem import minimise
+from .solve.rows import DenseRows, rows_of
+from .solve.sweep import Sweep, sweeps
+from .solve.target import Target
+from .uncertainty.band import extremes
+
+
+class EntropicClassifier(ClassifierMixin, BaseEstimator):
+    """Separate two classes by the hyperplane or polynomial surface of least entropy.
+
+    Parameters
+    ----------
+    degree : int
+        Degree of the separating polynomial; 1 is a hyperplane.
+    interaction_only : bool
+        Leave out powers of a single feature above the first.
+    bound : float
+        Half-width e of the box in which the scaled coefficients live.
+    C : float
+        Weight of the data against the coefficients' entropy.
+    constraint : {"equality", "inequality"}
+        Whether margins are asked to equal their entropic value (Problem 2 of the paper) or
+        only to reach it (Problem 1).
+    slack : float
+        How softly the constraint is held; 0 is the paper's exact constraint, which has a
+        solution for separable classes only.
+    margin : float
+        Robust margin t asked of every sample on top of its own.
+    fit_intercept : bool
+        Include the constant monomial, in a box of its own: ``±4 max(1, bound)``.
+    standardize : bool or "auto"
+        Scale every column by its training mean and deviation. "auto" does so for dense data.
+    monotonic_cst : array of shape (n_features,) or None
+        -1, 0 or +1 a feature: the sign its coefficient is held to (degree 1 only).
+    class_weight : dict, "balanced" or None
+    certainty : float
+        1.0: the band of the extreme scores; below 1, how often a class may be right outside it.
+    solver : {"auto", "newton", "spectral", "spectral-paper"}
+    tol : float
+        Duality gap a unit of weight at which the solver stops.
+    max_iter : int or None
+    n_jobs : int or None
+        Threads. None uses the machine's for large data and one for small.
+    warm_start : bool
+        Start from the last solution.
+    verbose : int
+    callback : callable or None
+        Called with a dict of figures after each step; returning True stops the fit.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        Positive scores mean ``classes_[1]``.
+    coef_ : array of shape (1, n_features)
+    intercept_ : array of shape (1,)
+        ``decision_function(X) == X @ coef_.T + intercept_`` in the units of X.
+    band_ : tuple of two floats
+        Scores between which a point is uncertain.
+    separation_ : float
+        Lowest score of ``classes_[1]`` less the highest of ``classes_[0]``.
+    multipliers_ : array of shape (n_samples,)
+    status_ : str
+    converged_ : bool
+    gap_, residual_norm_, objective_ : float
+    n_iter_, n_sweeps_ : int
+    history_ : dict of lists
+    n_features_in_ : int
+    feature_names_in_ : array of str
+
+    References
+    ----------
+    A. Arratia, M. El Daou, H. Gzyl, "Classification by Separating Hypersurfaces: An Entropic
+    Approach", sections 2 to 4; docs/mathematics.md.
+    """
+
+    def __init__(
+        self,
+        degree=1,
+        *,
+        interaction_only=False,
+        bound=1.0,
+        C=1.0,
+        constraint="equality",
+        slack=0.1,
+        margin=0.0,
+        fit_intercept=True,
+        standardize="auto",
+        monotonic_cst=None,
+        class_weight=None,
+        certainty=1.0,
+        solver="auto",
+        tol=1e-8,
+        max_iter=None,
+        n_jobs=None,
+        warm_start=False,
+        verbose=0,
+        callback=None,
+    ):
+        self.degree = degree
+        self.interaction_only = interaction_only
+        self.bound = bound
+        self.C = C
+        self.constraint = constraint
+        self.slack = slack
+        self.margin = margin
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.monotonic_cst = monotonic_cst
+        self.class_weight = class_weight
+        self.certainty = certainty
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.callback = callback
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    # ---------------------------------------------------------------- fitting
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the separating surface.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Raw data; neither modified nor copied when float32 or float64.
+        y : array of shape (n_samples,)
+            Labels of two classes, of any type.
+        sample_weight : array of shape (n_samples,) or None
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If X, y, weights or a parameter cannot be used; the message says where and why.
+        """
+        self._check_parameters()
+        X, y = self._check_training_data(X, y)
+        self.classes_, positive = self._encode(y)
+        weights = self._weights(positive, sample_weight, X.shape[0])
+        design = self._design(X, weights)
+        sign = np.where(positive, 1, -1)
+        loss = Loss(float(self.slack), self.constraint == "inequality")
+        sweep = Sweep(design, Target.of(loss, sign, weights, self.margin))
+        outcome = minimise(
+            sweep,
+            self._box(X.shape[1]),
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            start=self._start(design.n_features),
+            callback=self.callback,
+        )
+        self._keep(outcome, design)
+        scores = sign * (sweep.reach + self.margin)
+        *band, self.separation_ = extremes(scores, positive, weights)
+        self.band_ = tuple(band)
+        return self
+
+    def _check_parameters(self):
+        checks.check_count(self.degree, "degree")
+        for name in ("bound", "C"):
+            checks.check_number(getattr(self, name), name, 0.0, above=True)
+        checks.check_number(self.margin, "margin")
+        checks.check_solver_options(
+            self.constraint,
+            self.slack,
+            self.solver,
+            self.tol,
+            self.max_iter,
+            1 / self.C,
+        )
+
+    def _check_training_data(self, X, y):
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+        )
+        checks.check_finite(X, "X", getattr(self, "feature_names_in_", None))
+        return X, y
+
+    def _encode(self, y):
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) != 2:
+            raise ValueError(
+                f"Only binary classification is supported. y has {len(classes)} class"
+                f"{'' if len(classes) == 1 else 'es'}; give rows of exactly two."
+            )
+        return classes, codes == 1
+
+    def _weights(self, positive, sample_weight, n_samples):
+        weights = checks.check_per_sample(
+            sample_weight, n_samples, "sample_weight", default=1.0, sign=True
+        )
+        labels = self.classes_[positive.astype(int)]
+        if self.class_weight is not None:
+            weights = np.broadcast_to(weights, n_samples)
+            by_class = compute_class_weight(
+                self.class_weight,
+                classes=self.classes_,
+                y=labels,
+                sample_weight=weights,
+            )
+            weights = weights * by_class[positive.astype(int)]
+        for label, members in zip(self.classes_, (~positive, positive)):
+            if not np.any(np.broadcast_to(weights, n_samples)[members] > 0):
+                raise ValueError(
+                    f"Only rows of weight 0 have the label {label!r}; give both classes weight."
+                )
+        return weights
+
+    def _design(self, X, weights):
+        rows = rows_of(X)
+        scaled = not sp.issparse(X) if self.standardize == "auto" else self.standardize
+        if not scaled:
+            return Design(rows, constant=self.fit_intercept)
+        mean, variance = sweeps.moments(rows, weights)
+        scale = np.sqrt(variance)
+        # a deviation that is mere rounding of the mean is that of a constant column
+        scale[scale <= 10 * np.finfo(X.dtype).eps * np.abs(mean)] = 1.0
+        if isinstance(rows, DenseRows):
+            return Design(rows.centred(mean), None, scale, self.fit_intercept)
+        return Design(rows, mean, scale, self.fit_intercept)
+
+    def _box(self, n_columns):
+        upper = np.full(n_columns, float(self.bound))
+        lower = -upper
+        if self.monotonic_cst is not None:
+            direction = np.asarray(self.monotonic_cst)
+            lower = np.where(direction > 0, 0.0, lower)
+            upper = np.where(direction < 0, 0.0, upper)
+        if self.fit_intercept:
+            constant = 4 * max(1.0, float(self.bound))
+            lower, upper = np.append(lower, -constant), np.append(upper, constant)
+        return Box(lower, upper, 1 / self.C)
+
+    def _start(self, n_features):
+        state = getattr(self, "_state", None) if self.warm_start else None
+        return state if state is not None and len(state) == n_features else None
+
+    def _keep(self, outcome, design):
+        coef = design.to_rows(outcome.coef)
+        if design.rows.centre is not None:
+            coef[-1] -= design.rows.centre @ coef[:-1]
+        self.coef_, self.intercept_ = coef[None, :-1], coef[-1:]
+        self._state = outcome.state
+        self.multipliers_ = outcome.multipliers
+        self.status_, self.converged_ = str(outcome.status), outcome.converged
+        self.gap_, self.residual_norm_ = outcome.gap, outcome.residual_norm
+        self.objective_ = outcome.objective
+        self.n_iter_, self.n_sweeps_ = outcome.n_iter, outcome.n_sweeps
+        self.history_ = outcome.history
+        if outcome.status not in (Status.CONVERGED, Status.INTERRUPTED):
+            warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
+
+    # ------------------------------------------------------------- prediction
+
+    def decision_function(self, X):
+        """Scores f(x): positive for ``classes_[1]``.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            reset=False,
+            ensure_all_finite=False,
+        )
+        checks.check_finite(X, "X", getattr(self, "feature_names_in_", None))
+        return sweeps.scores(rows_of(X), np.append(self.coef_[0], self.intercept_))
+
+    def predict(self, X):
+        """The class on whose side of the surface each row lies.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int)]
+
+    def in_band(self, X):
+        """Whether each row is uncertain: its score strictly between the bounds of ``band_``.
+
+        Returns
+        -------
+        bool array of shape (n_samples,)
+        """
+        return self._uncertain(self.decision_function(X))
+
+    def _uncertain(self, scores):
+        lower, upper = self.band_
+        return (scores > lower) & (scores < upper)
+
+    def predict_with_reject(self, X, reject_label):
+        """Like ``predict``, with ``reject_label`` for the uncertain rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            If ``reject_label`` is itself a class, or not of the labels' kind.
+        """
+        check_is_fitted(self)
+        if reject_label in self.classes_.tolist():
+            raise ValueError(
+                f"reject_label={reject_label!r} is one of the classes; choose another."
+            )
+        label = np.asarray(reject_label)
+        if (label.dtype.kind in "US") != (self.classes_.dtype.kind in "US"):
+            raise ValueError(
+                f"reject_label={reject_label!r} does not fit labels of type {self.classes_.dtype}."
+            )
+        scores = self.decision_function(X)
+        predicted = self.classes_[(scores > 0).astype(int)]
+        predicted = predicted.astype(np.promote_types(predicted.dtype, label.dtype))
+        predicted[self._uncertain(scores)] = label
+        return predicted

@@ -1,0 +1,180 @@
+"""Every input error, in one place: one sentence that names the argument, the place, the remedy."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+
+SOLVERS = ("auto", "newton", "spectral", "spectral-paper")
+CONSTRAINTS = ("equality", "inequality")
+
+
+def check_choice(value, name, choices):
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name}={value!r} is not known; choose one of {listed}.")
+
+
+def check_number(value, name, low=-math.inf, *, above=False):
+    """A finite real number, at least ``low`` (greater than it when ``above``)."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise ValueError(f"{name} must be a number, not {value!r}.")
+    if not math.isfinite(value) or value < low or (above and value == low):
+        bound = (
+            ""
+            if low == -math.inf
+            else f" {'above' if above else 'of at least'} {low:g}"
+        )
+        raise ValueError(
+            f"{name}={value!r} is out of range; give a finite number{bound}."
+        )
+
+
+def check_count(value, name, low=1):
+    if (
+        isinstance(value, (bool, np.bool_))
+        or not isinstance(value, Integral)
+        or value < low
+    ):
+        raise ValueError(f"{name} must be an integer of at least {low}, not {value!r}.")
+
+
+def check_solver_options(constraint, slack, solver, tol, max_iter, entropy_weight):
+    check_choice(constraint, "constraint", CONSTRAINTS)
+    check_choice(solver, "solver", SOLVERS)
+    check_number(slack, "slack", 0.0)
+    check_number(tol, "tol", 0.0)
+    check_number(entropy_weight, "entropy_weight", 0.0, above=True)
+    if max_iter is not None:
+        check_count(max_iter, "max_iter")
+
+
+def check_design(D):
+    """A dense float array or a CSR matrix, finite, with at least one row and column.
+
+    float32 and float64 in native byte order pass as they are, in any memory order.
+    """
+    if sp.issparse(D):
+        D = D.tocsr()
+    else:
+        D = np.asarray(D)
+        if D.ndim != 2:
+            raise ValueError(f"D must have two dimensions, not {D.ndim}.")
+    if 0 in D.shape:
+        raise ValueError(
+            f"D has shape {D.shape}; give at least one row and one column."
+        )
+    D = as_float(D, "D")
+    check_finite(D, "D")
+    return D
+
+
+def as_float(matrix, name):
+    """The same values as native float32 or float64, copied only if they are something else."""
+    kind = matrix.dtype
+    if kind in (np.float32, np.float64) and kind.isnative:
+        return matrix
+    if kind.kind not in "buif":
+        raise ValueError(f"{name} holds {kind} values; give real numbers.")
+    wide = np.float32 if kind.kind == "f" and kind.itemsize == 4 else np.float64
+    return matrix.astype(wide)
+
+
+def check_finite(matrix, name, names=None):
+    """No NaN, no infinity; the message says in which row and column the first one is."""
+    values = matrix.data if sp.issparse(matrix) else matrix
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(values, dtype=np.float64)):
+            return
+    place = first_bad_place(matrix)
+    if place is None:
+        return
+    row, column, value = place
+    what = "NaN" if np.isnan(value) else "infinity"
+    called = "" if names is None else f" ({names[column]!r})"
+    raise ValueError(
+        f"{name} contains {what} in row {row}, column {column}{called}; "
+        "fill or drop such cells before fitting."
+    )
+
+
+def first_bad_place(matrix):
+    """(row, column, value) of the first entry that is not finite, or None."""
+    if sp.issparse(matrix):
+        bad = np.flatnonzero(~np.isfinite(matrix.data))
+        if not len(bad):
+            return None
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        return row, int(matrix.indices[bad[0]]), matrix.data[bad[0]]
+    step = max(1, (1 << 20) // max(1, matrix.shape[1]))
+    for start in range(0, matrix.shape[0], step):
+        bad = np.argwhere(~np.isfinite(matrix[start : start + step]))
+        if len(bad):
+            row, column = int(bad[0, 0]) + start, int(bad[0, 1])
+            return row, column, matrix[row, column]
+    return None
+
+
+def check_per_sample(values, n_samples, name, *, default, sign=False):
+    """A number a sample, or one for all, as a float64 array of length n_samples or 1."""
+    if values is None:
+        values = default
+    values = np.atleast_1d(np.asarray(values))
+    if values.dtype.kind not in "buif" or values.ndim != 1:
+        raise ValueError(f"{name} must be a number or one number a row.")
+    values = values.astype(np.float64, copy=False)
+    if len(values) not in (1, n_samples):
+        raise ValueError(
+            f"{name} has {len(values)} entries for {n_samples} rows; give one number a row."
+        )
+    if not np.all(np.isfinite(values)):
+        place = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(
+            f"{name} is not finite at position {place}; give finite numbers."
+        )
+    if sign:
+        check_weights(values, name)
+    return values
+
+
+def check_weights(values, name):
+    """Not negative, and with a finite positive sum."""
+    if np.any(values < 0):
+        place = int(np.flatnonzero(values < 0)[0])
+        raise ValueError(
+            f"{name} is negative at position {place} ({values[place]:g}); "
+            "use 0 to leave a row out."
+        )
+    with np.errstate(over="ignore"):
+        total = float(np.sum(values))
+    if total == 0:
+        raise ValueError(f"{name} is zero for every row; give some rows weight.")
+    if total == math.inf:
+        raise ValueError(
+            f"{name} has an infinite sum; divide all weights by the same number."
+        )
+
+
+def check_box(lower, upper, n_features):
+    """``lower`` and ``upper`` as arrays of length n_features."""
+    bounds = []
+    for values, name in ((lower, "lower"), (upper, "upper")):
+        values = np.asarray(values, dtype=np.float64)
+        if values.ndim > 1 or values.size not in (1, n_features):
+            raise ValueError(
+                f"{name} has shape {values.shape}; give a number or {n_features} of them."
+            )
+        if not np.all(np.isfinite(values)):
+            raise ValueError(f"{name} must be finite.")
+        bounds.append(np.array(np.broadcast_to(values, (n_features,))))
+    lower, upper = bounds
+    if not np.all(lower < upper):
+        place = int(np.flatnonzero(~(lower < upper))[0])
+        raise ValueError(
+            f"lower must be below upper; at position {place} they are "
+            f"{lower[place]:g} and {upper[place]:g}."
+        )
+    return lower, upper

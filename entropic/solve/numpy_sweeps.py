@@ -1,0 +1,242 @@
+"""The sweeps in NumPy: the fallback, and the reference for the compiled kernels.
+
+Every function walks the rows in blocks, so that memory stays at one block whatever the data,
+and takes any rows object with ``n_samples``, ``n_columns`` and ``block(start, stop)``. The
+compiled module offers the same functions with the same signatures. Coefficients and gradients
+have length ``n_columns + 1``: the constant's place is the last.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+BLOCK_ENTRIES = 1 << 17
+
+
+def _blocks(rows):
+    """Row ranges whose expanded block has about ``BLOCK_ENTRIES`` numbers."""
+    step = max(1, BLOCK_ENTRIES // max(1, rows.n_columns))
+    if rows.columns is not None:
+        step = max(step, 4096)
+    for start in range(0, rows.n_samples, step):
+        yield start, min(start + step, rows.n_samples)
+
+
+def _part(array, start, stop):
+    """Rows ``start:stop`` of a per-sample array, which may have length one for all samples."""
+    return array if len(array) == 1 else array[start:stop]
+
+
+def _add_curvature(total, block, bend):
+    """Add ``[Z 1]^T diag(bend) [Z 1]`` of one block to ``total``."""
+    if sp.issparse(block):
+        scaled = block.multiply(bend[:, None]).tocsr()
+        total[:-1, :-1] += (block.T @ scaled).toarray()
+    else:
+        root = np.sqrt(bend)[:, None] * block
+        total[:-1, :-1] += root.T @ root
+    cross = block.T @ bend
+    total[:-1, -1] += cross
+    total[-1, :-1] += cross
+    total[-1, -1] += bend.sum()
+
+
+def scores(rows, coef, n_threads=1):
+    """``Z v + c`` for every row.
+
+    Returns
+    -------
+    array of shape (n_samples,), float64
+    """
+    out = np.empty(rows.n_samples)
+    for start, stop in _blocks(rows):
+        out[start:stop] = rows.block(start, stop) @ coef[:-1] + coef[-1]
+    return out
+
+
+def evaluate(
+    rows,
+    coef,
+    target,
+    curvature=False,
+    n_threads=1,
+    reach=None,
+    log_margins=None,
+    bend=None,
+):
+    """Loss, gradient and, when asked, curvature in one read of the rows.
+
+    With ``f = Z v + c``, ``t = sign f - offset`` and the loss l of the target::
+
+        value = sum_i q_i l(t_i)     gradient = [Z 1]^T (q sign l'(t))
+        curvature = [Z 1]^T diag(q l''(t)) [Z 1]
+
+    Parameters
+    ----------
+    rows : rows object
+    coef : array of shape (n_columns + 1,)
+    target : Target
+    curvature : bool
+    reach, log_margins, bend : arrays of shape (n_samples,) or None
+        Filled with ``t``, ``l'(t)`` and ``q l''(t)`` where given.
+
+    Returns
+    -------
+    value : float
+    gradient : array of shape (n_columns + 1,)
+    curvature : array of shape (n_columns + 1, n_columns + 1), symmetric, or None
+    """
+    size = rows.n_columns + 1
+    value, gradient = 0.0, np.zeros(size)
+    matrix = np.zeros((size, size)) if curvature else None
+    loss = target.loss
+    for start, stop in _blocks(rows):
+        block = rows.block(start, stop)
+        sign = _part(target.sign, start, stop)
+        weights = _part(target.weights, start, stop)
+        t = sign * (block @ coef[:-1] + coef[-1]) - _part(target.offset, start, stop)
+        slope = loss.log_margin(t)
+        value += float(np.sum(weights * loss.value(slope)))
+        pull = sign * weights * slope
+        gradient[:-1] += block.T @ pull
+        gradient[-1] += pull.sum()
+        if reach is not None:
+            reach[start:stop] = t
+        if log_margins is not None:
+            log_margins[start:stop] = slope
+        if bend is not None or curvature:
+            part = weights * loss.bend(slope)
+            if bend is not None:
+                bend[start:stop] = part
+            if curvature:
+                _add_curvature(matrix, block, part)
+    return value, gradient, matrix
+
+
+def product(rows, bend, vector, n_threads=1):
+    """Hessian times vector: ``[Z 1]^T diag(bend) [Z 1] vector`` in one read.
+
+    Returns
+    -------
+    array of shape (n_columns + 1,)
+    """
+    out = np.zeros(rows.n_columns + 1)
+    for start, stop in _blocks(rows):
+        block = rows.block(start, stop)
+        pull = bend[start:stop] * (block @ vector[:-1] + vector[-1])
+        out[:-1] += block.T @ pull
+        out[-1] += pull.sum()
+    return out
+
+
+def adjoint(rows, pull, n_threads=1):
+    """``[Z 1]^T pull``.
+
+    Returns
+    -------
+    array of shape (n_columns + 1,)
+    """
+    out = np.zeros(rows.n_columns + 1)
+    for start, stop in _blocks(rows):
+        out[:-1] += rows.block(start, stop).T @ pull[start:stop]
+        out[-1] += pull[start:stop].sum()
+    return out
+
+
+def curvature(rows, bend, n_threads=1):
+    """``[Z 1]^T diag(bend) [Z 1]`` for weights already known.
+
+    Returns
+    -------
+    array of shape (n_columns + 1, n_columns + 1), symmetric
+    """
+    total = np.zeros((rows.n_columns + 1, rows.n_columns + 1))
+    for start, stop in _blocks(rows):
+        _add_curvature(total, rows.block(start, stop), bend[start:stop])
+    return total
+
+
+def outer(rows, scale, n_threads=1):
+    """``[Z 1] diag(scale) [Z 1]^T``: the samples' side of the curvature.
+
+    Parameters
+    ----------
+    scale : array of shape (n_columns + 1,), not negative
+
+    Returns
+    -------
+    array of shape (n_samples, n_samples), symmetric
+    """
+    out = np.empty((rows.n_samples, rows.n_samples))
+    for start, stop in _blocks(rows):
+        left = rows.block(start, stop)
+        for begin, end in _blocks(rows):
+            if begin > start:
+                break
+            right = rows.block(begin, end)
+            if sp.issparse(left):
+                scaled = left.multiply(scale[None, :-1]).tocsr()
+                part = (scaled @ right.T).toarray() + scale[-1]
+            else:
+                part = (left * scale[:-1]) @ right.T + scale[-1]
+            out[start:stop, begin:end] = part
+            out[begin:end, start:stop] = part.T
+    return out
+
+
+def quadratic(rows, factor, n_threads=1):
+    """``z_i^T A z_i`` for every row, with ``A = factor factor^T`` and z_i the row with its constant.
+
+    Parameters
+    ----------
+    factor : array of shape (n_columns + 1, k)
+
+    Returns
+    -------
+    array of shape (n_samples,)
+    """
+    out = np.empty(rows.n_samples)
+    for start, stop in _blocks(rows):
+        part = rows.block(start, stop) @ factor[:-1] + factor[-1]
+        out[start:stop] = np.einsum("ij,ij->i", part, part)
+    return out
+
+
+def moments(rows, weights, n_threads=1):
+    """Weighted mean and variance of every column, in two reads.
+
+    Parameters
+    ----------
+    weights : array of shape (n_samples,) or (1,)
+
+    Returns
+    -------
+    mean, variance : arrays of shape (n_columns,)
+    """
+    total = (
+        float(weights[0]) * rows.n_samples
+        if len(weights) == 1
+        else float(weights.sum())
+    )
+    mean = np.zeros(rows.n_columns)
+    for start, stop in _blocks(rows):
+        share = np.broadcast_to(_part(weights, start, stop), stop - start) / total
+        mean += rows.block(start, stop).T @ share
+    variance, filled = np.zeros(rows.n_columns), np.zeros(rows.n_columns)
+    for start, stop in _blocks(rows):
+        block = rows.block(start, stop)
+        share = np.broadcast_to(_part(weights, start, stop), stop - start) / total
+        if sp.issparse(block):
+            # stored entries by their own deviation, the zeros of a column together below
+            block = block.copy()
+            block.sum_duplicates()
+            entries = np.repeat(share, np.diff(block.indptr))
+            terms = entries * np.square(block.data - mean[block.indices])
+            variance += np.bincount(block.indices, terms, minlength=rows.n_columns)
+            filled += np.bincount(block.indices, entries, minlength=rows.n_columns)
+        else:
+            variance += np.square(block - mean).T @ share
+    if rows.columns is not None:
+        variance += mean**2 * np.maximum(1 - filled, 0.0)
+    return mean, variance

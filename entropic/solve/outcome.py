@@ -1,0 +1,76 @@
+"""What a solver reports: an honest record of where it ended and what that proves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+
+class Status(str, Enum):
+    """How a solver ended."""
+
+    CONVERGED = "converged"
+    MAX_ITER = "max_iter"  # the budget of steps was used up before the gap reached tol
+    PRECISION = (
+        "precision"  # rounding allows no further progress and the gap is above tol
+    )
+    NOT_SEPARABLE = "not_separable"  # slack=0, and no admissible hyperplane separates
+    INTERRUPTED = "interrupted"  # the callback asked to stop
+
+    def __str__(self):
+        return self.value
+
+
+@dataclass
+class Outcome:
+    """Solution of the entropy problem and its certificate.
+
+    Attributes
+    ----------
+    coef : array of shape (n_features,)
+        Minimiser w, in the units of the design.
+    margins : array of shape (n_samples,)
+        b, always positive; may underflow to 0 where ``multipliers`` exceeds about 745.
+    multipliers : array of shape (n_samples,)
+        Dual variables; ``multipliers == -weights * log(margins)``.
+    objective : float
+        Psi(w, b), the value minimised.
+    gap : float
+        Duality gap, at least the distance of ``objective`` to the optimum.
+    residual_norm : float
+        ``||D w - b - y||_2``, for the inequality form of its violated part only.
+    separation : float
+        ``min_i D_i w``: positive proves that the classes are separated.
+    status : Status
+    solver : str
+        What was run: "newton-cholesky", "newton-dual", "newton-cg", "spectral", ...
+    n_iter, n_sweeps : int
+        Steps, and reads of all rows.
+    history : dict of lists
+        One entry a step: "gap", "objective", "step" and what the solver adds.
+    message : str
+        One sentence on the ending.
+    state : array of shape (n_features,)
+        The solver's own variable u, for warm starts.
+    """
+
+    coef: np.ndarray
+    margins: np.ndarray
+    multipliers: np.ndarray
+    objective: float
+    gap: float
+    residual_norm: float
+    status: Status
+    solver: str
+    n_iter: int
+    n_sweeps: int
+    history: dict = field(repr=False)
+    message: str = ""
+    state: np.ndarray | None = field(default=None, repr=False)
+    separation: float = float("nan")
+
+    @property
+    def converged(self):
+        return self.status is Status.CONVERGED

@@ -1,0 +1,167 @@
+"""From a problem to its certified outcome: the public ``solve`` and what the classifier calls."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from entropic.data.checks import (
+    check_box,
+    check_design,
+    check_per_sample,
+    check_solver_options,
+)
+from entropic.data.design import Design
+
+from .entropy import Box, Loss
+from .newton import CholeskyStep, newton
+from .outcome import Outcome, Status
+from .rows import rows_of
+from .sweep import Sweep
+from .target import Target
+
+NEWTON_STEPS = 100
+
+
+def solve(
+    D,
+    *,
+    weights=None,
+    offset=0.0,
+    lower=-1.0,
+    upper=1.0,
+    entropy_weight=1.0,
+    constraint="equality",
+    slack=0.0,
+    solver="auto",
+    tol=1e-8,
+    max_iter=None,
+):
+    """Solve the entropy problem for a signed design (Problem 4 of the paper, and its relaxation).
+
+    Minimises, over coefficients w in their box and margins b > 0::
+
+        alpha sum_j h_j(w_j) + sum_i q_i (b_i ln b_i - b_i) + 1/(2 slack) sum_i q_i xi_i^2
+        subject to   D w - b - offset = xi       (>= xi for the inequality form)
+
+    where h_j is the entropy of w_j in ``[lower_j, upper_j]`` (docs/mathematics.md, section 1).
+    With ``slack=0`` the constraint is exact, xi = 0.
+
+    Parameters
+    ----------
+    D : array or CSR matrix of shape (n_samples, n_features)
+        Signed design: a row of the class -1 enters with its sign changed. Never modified.
+    weights : array of shape (n_samples,) or None
+        Sample weights q, not negative, not all zero. None is 1 for each.
+    offset : float or array of shape (n_samples,)
+        Right-hand side y.
+    lower, upper : float or array of shape (n_features,)
+        The box, ``lower < upper``.
+    entropy_weight : float
+        alpha > 0.
+    constraint : {"equality", "inequality"}
+    slack : float
+        rho >= 0.
+    solver : {"auto", "newton", "spectral", "spectral-paper"}
+    tol : float
+        Stops at a duality gap of ``tol * sum(weights)``; with ``slack=0`` also at
+        ``||D w - b - y||_2 <= sqrt(tol * n_samples)``.
+    max_iter : int or None
+        None lets the solver choose.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range or not finite.
+    """
+    D = check_design(D)
+    n_samples, n_features = D.shape
+    check_solver_options(constraint, slack, solver, tol, max_iter, entropy_weight)
+    weights = check_per_sample(weights, n_samples, "weights", default=1.0, sign=True)
+    offset = check_per_sample(offset, n_samples, "offset", default=0.0)
+    box = Box(*check_box(lower, upper, n_features), entropy_weight)
+    target = Target.of(
+        Loss(float(slack), constraint == "inequality"), 1, weights, offset
+    )
+    sweep = Sweep(Design(rows_of(D)), target)
+    return minimise(sweep, box, solver=solver, tol=tol, max_iter=max_iter)
+
+
+def minimise(
+    sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, callback=None
+):
+    """Solve the problem that a sweep and a box describe.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        Its last evaluation, with details, is at the returned coefficients.
+    box : Box
+    solver, tol, max_iter : see :func:`solve`
+    start : array of shape (n_features,) or None
+        State to start from (``Outcome.state`` of an earlier solution).
+    callback : callable or None
+
+    Returns
+    -------
+    Outcome
+    """
+    step = CholeskyStep()
+    state, evaluation, report = newton(
+        sweep,
+        box,
+        step,
+        tol=tol,
+        max_iter=NEWTON_STEPS if max_iter is None else max_iter,
+        start=start,
+        callback=callback,
+    )
+    if not evaluation.details:
+        evaluation = sweep.evaluate(box.coef(state), details=True)
+    return _outcome(sweep, box, state, evaluation, report, step.name, tol)
+
+
+def _outcome(sweep, box, state, evaluation, report, solver, tol):
+    """Collect what is known at the solver's last state."""
+    target = sweep.target
+    counts = np.broadcast_to(target.weights > 0, sweep.n_samples)
+    violated = target.loss.slack * sweep.log_margins * counts
+    status, goal = report["status"], tol * sweep.total_weight
+    if status is not Status.CONVERGED and report["gap"] <= goal:
+        status = Status.CONVERGED
+    return Outcome(
+        coef=box.coef(state),
+        margins=np.exp(sweep.log_margins),
+        multipliers=sweep.multipliers,
+        objective=report["objective"],
+        gap=report["gap"],
+        residual_norm=float(np.linalg.norm(violated)),
+        separation=float(np.min(sweep.reach + target.offset)),
+        status=status,
+        solver=solver,
+        n_iter=report["n_iter"],
+        n_sweeps=sweep.count,
+        history=report["history"],
+        message=_MESSAGES[status].format(goal=goal, **report),
+        state=state,
+    )
+
+
+_MESSAGES = {
+    Status.CONVERGED: "The duality gap {gap:.1e} is within the goal {goal:.1e}.",
+    Status.MAX_ITER: (
+        "After {n_iter} steps the duality gap is {gap:.1e}, above the goal {goal:.1e}; "
+        "raise max_iter or tol, or raise slack."
+    ),
+    Status.PRECISION: (
+        "Rounding ended the descent at a duality gap of {gap:.1e}, above the goal {goal:.1e}; "
+        "raise tol, raise slack, or scale the columns."
+    ),
+    Status.INTERRUPTED: (
+        "The callback stopped the solver after {n_iter} steps at a duality gap of {gap:.1e}; "
+        "the goal was {goal:.1e}."
+    ),
+}
