@@ -1,4 +1,4 @@
-"""EntropicClassifier: a scikit-learn classifier that minimises an entropy and says what is certain."""
+"""EntropicClassifier: a scikit-learn classifier that says what is certain and what is not."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
                 sample_weight=weights,
             )
             weights = weights * by_class[positive.astype(int)]
-        for label, members in zip(self.classes_, (~positive, positive)):
+        for label, members in zip(self.classes_, (~positive, positive), strict=True):
             if not np.any(np.broadcast_to(weights, n_samples)[members] > 0):
                 raise ValueError(
                     f"Only rows of weight 0 have the label {label!r}; give both classes weight."

@@ -23,22 +23,12 @@ def check_number(value, name, low=-math.inf, *, above=False):
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a number, not {value!r}.")
     if not math.isfinite(value) or value < low or (above and value == low):
-        bound = (
-            ""
-            if low == -math.inf
-            else f" {'above' if above else 'of at least'} {low:g}"
-        )
-        raise ValueError(
-            f"{name}={value!r} is out of range; give a finite number{bound}."
-        )
+        bound = "" if low == -math.inf else f" {'above' if above else 'of at least'} {low:g}"
+        raise ValueError(f"{name}={value!r} is out of range; give a finite number{bound}.")
 
 
 def check_count(value, name, low=1):
-    if (
-        isinstance(value, (bool, np.bool_))
-        or not isinstance(value, Integral)
-        or value < low
-    ):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < low:
         raise ValueError(f"{name} must be an integer of at least {low}, not {value!r}.")
 
 
@@ -64,9 +54,7 @@ def check_design(D):
         if D.ndim != 2:
             raise ValueError(f"D must have two dimensions, not {D.ndim}.")
     if 0 in D.shape:
-        raise ValueError(
-            f"D has shape {D.shape}; give at least one row and one column."
-        )
+        raise ValueError(f"D has shape {D.shape}; give at least one row and one column.")
     D = as_float(D, "D")
     check_finite(D, "D")
     return D
@@ -132,9 +120,7 @@ def check_per_sample(values, n_samples, name, *, default, sign=False):
         )
     if not np.all(np.isfinite(values)):
         place = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(
-            f"{name} is not finite at position {place}; give finite numbers."
-        )
+        raise ValueError(f"{name} is not finite at position {place}; give finite numbers.")
     if sign:
         check_weights(values, name)
     return values
@@ -145,17 +131,14 @@ def check_weights(values, name):
     if np.any(values < 0):
         place = int(np.flatnonzero(values < 0)[0])
         raise ValueError(
-            f"{name} is negative at position {place} ({values[place]:g}); "
-            "use 0 to leave a row out."
+            f"{name} is negative at position {place} ({values[place]:g}); use 0 to leave a row out."
         )
     with np.errstate(over="ignore"):
         total = float(np.sum(values))
     if total == 0:
         raise ValueError(f"{name} is zero for every row; give some rows weight.")
     if total == math.inf:
-        raise ValueError(
-            f"{name} has an infinite sum; divide all weights by the same number."
-        )
+        raise ValueError(f"{name} has an infinite sum; divide all weights by the same number.")
 
 
 def check_box(lower, upper, n_features):

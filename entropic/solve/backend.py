@@ -17,7 +17,7 @@ if choice not in ("auto", "compiled", "numpy"):
 name = "numpy"
 if choice != "numpy":
     try:
-        from entropic import _sweeps as sweeps
+        from . import compiled_sweeps as sweeps
 
         name = "compiled"
     except ImportError as error:

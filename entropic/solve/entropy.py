@@ -37,9 +37,7 @@ class Box:
 
     def coef(self, state):
         """Coefficients of a state: ``m + e tanh(u)``."""
-        return np.clip(
-            self.centre + self.half_width * np.tanh(state), self.lower, self.upper
-        )
+        return np.clip(self.centre + self.half_width * np.tanh(state), self.lower, self.upper)
 
     def state(self, coef):
         """State of coefficients strictly inside the box (those on a bound are moved inside)."""
@@ -63,13 +61,7 @@ class Box:
         """``sqrt(S)`` with ``S = (e^2 - (w-m)^2)/alpha``, the inverse curvature of the entropy."""
         decay = np.exp(-np.abs(state))
         # sech u, which keeps its relative precision where 1 - tanh^2 u has lost it
-        return (
-            2
-            * decay
-            / (1 + decay * decay)
-            * self.half_width
-            / np.sqrt(self.entropy_weight)
-        )
+        return 2 * decay / (1 + decay * decay) * self.half_width / np.sqrt(self.entropy_weight)
 
     def state_of_tau(self, tau):
         """The state that is optimal for ``tau = D^T multipliers``: ``u = e tau / alpha``."""
@@ -78,9 +70,7 @@ class Box:
     def conjugate(self, tau):
         """``sum_j m tau + alpha ln 2cosh(e tau/alpha)``: the coefficients' part of the dual."""
         best = np.abs(self.state_of_tau(tau))
-        terms = self.centre * tau + self.entropy_weight * (
-            best + np.log1p(np.exp(-2 * best))
-        )
+        terms = self.centre * tau + self.entropy_weight * (best + np.log1p(np.exp(-2 * best)))
         return float(np.sum(terms))
 
     def gap(self, state, tau):
@@ -136,9 +126,7 @@ class Loss:
         margin = slack * wrightomega(reach / slack - np.log(slack))
         # Below `slack` the logarithm is read off the equation: b itself may underflow.
         small = margin < slack
-        log_margin = np.where(
-            small, (reach - margin) / slack, np.log(np.where(small, 1.0, margin))
-        )
+        log_margin = np.where(small, (reach - margin) / slack, np.log(np.where(small, 1.0, margin)))
         if self.inequality:
             log_margin = np.where(reach >= 1, 0.0, log_margin)
         return log_margin
@@ -159,6 +147,4 @@ class Loss:
         """``sum_i q exp(-lambda/q) + (slack/2) lambda^2/q``: the samples' part of the dual."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             ratio = np.where(weights > 0, multipliers / weights, 0.0)
-            return float(
-                np.sum(weights * (np.exp(-ratio) + 0.5 * self.slack * ratio**2))
-            )
+            return float(np.sum(weights * (np.exp(-ratio) + 0.5 * self.slack * ratio**2)))

@@ -58,11 +58,7 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None):
     report : dict
         "status", "n_iter", "gap", "objective", "history".
     """
-    state = (
-        np.zeros(sweep.n_features)
-        if start is None
-        else np.array(start, dtype=np.float64)
-    )
+    state = np.zeros(sweep.n_features) if start is None else np.array(start, dtype=np.float64)
     goal = tol * sweep.total_weight
     history = {"gap": [], "objective": [], "step": []}
     at = _Point(sweep, box, step, state)
@@ -82,9 +78,7 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None):
             break
         # At the goal the direction is already paid for: one step more squares the gap.
         move, fall = _direction(sweep, box, step, at)
-        following, length = _search(
-            sweep, box, step, at, move, fall, status is not None
-        )
+        following, length = _search(sweep, box, step, at, move, fall, status is not None)
         if following is None:
             status = status or Status.PRECISION
             at = _Point(sweep, box, step, at.state, details=True)

@@ -186,7 +186,7 @@ def outer(rows, scale, n_threads=1):
 
 
 def quadratic(rows, factor, n_threads=1):
-    """``z_i^T A z_i`` for every row, with ``A = factor factor^T`` and z_i the row with its constant.
+    """``z_i^T A z_i`` for every row, with ``A = factor factor^T`` and z_i the row and its 1.
 
     Parameters
     ----------
@@ -214,11 +214,7 @@ def moments(rows, weights, n_threads=1):
     -------
     mean, variance : arrays of shape (n_columns,)
     """
-    total = (
-        float(weights[0]) * rows.n_samples
-        if len(weights) == 1
-        else float(weights.sum())
-    )
+    total = float(weights[0]) * rows.n_samples if len(weights) == 1 else float(weights.sum())
     mean = np.zeros(rows.n_columns)
     for start, stop in _blocks(rows):
         share = np.broadcast_to(_part(weights, start, stop), stop - start) / total

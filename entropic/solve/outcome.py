@@ -13,9 +13,7 @@ class Status(str, Enum):
 
     CONVERGED = "converged"
     MAX_ITER = "max_iter"  # the budget of steps was used up before the gap reached tol
-    PRECISION = (
-        "precision"  # rounding allows no further progress and the gap is above tol
-    )
+    PRECISION = "precision"  # rounding allows no further progress and the gap is above tol
     NOT_SEPARABLE = "not_separable"  # slack=0, and no admissible hyperplane separates
     INTERRUPTED = "interrupted"  # the callback asked to stop
 

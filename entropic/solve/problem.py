@@ -83,16 +83,12 @@ def solve(
     weights = check_per_sample(weights, n_samples, "weights", default=1.0, sign=True)
     offset = check_per_sample(offset, n_samples, "offset", default=0.0)
     box = Box(*check_box(lower, upper, n_features), entropy_weight)
-    target = Target.of(
-        Loss(float(slack), constraint == "inequality"), 1, weights, offset
-    )
+    target = Target.of(Loss(float(slack), constraint == "inequality"), 1, weights, offset)
     sweep = Sweep(Design(rows_of(D)), target)
     return minimise(sweep, box, solver=solver, tol=tol, max_iter=max_iter)
 
 
-def minimise(
-    sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, callback=None
-):
+def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, callback=None):
     """Solve the problem that a sweep and a box describe.
 
     Parameters

@@ -25,9 +25,7 @@ class DenseRows:
 
     def __init__(self, values, centre=None):
         self.values = values
-        self.centre = (
-            None if centre is None else np.ascontiguousarray(centre, dtype=np.float64)
-        )
+        self.centre = None if centre is None else np.ascontiguousarray(centre, dtype=np.float64)
         self.n_samples, self.n_columns = values.shape
 
     @property

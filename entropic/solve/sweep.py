@@ -20,9 +20,7 @@ class Evaluation:
     value: float
     gradient: np.ndarray
     curvature: np.ndarray | None = None
-    details: bool = (
-        False  # whether the sweep's per-sample arrays belong to this evaluation
-    )
+    details: bool = False  # whether the sweep's per-sample arrays belong to this evaluation
 
 
 class Sweep:
@@ -61,9 +59,7 @@ class Sweep:
         """
         if details and self.reach is None:
             self.reach, self.log_margins, self.bend = np.empty((3, self.n_samples))
-        kept = (
-            (self.reach, self.log_margins, self.bend) if details else (None, None, None)
-        )
+        kept = (self.reach, self.log_margins, self.bend) if details else (None, None, None)
         value, gradient, matrix = sweeps.evaluate(
             self.design.rows,
             self.design.to_rows(coef),
@@ -88,9 +84,7 @@ class Sweep:
     def scores(self, coef):
         """The design's scores ``f``, without sign and offset."""
         self.count += 1
-        return sweeps.scores(
-            self.design.rows, self.design.to_rows(coef), self.n_threads
-        )
+        return sweeps.scores(self.design.rows, self.design.to_rows(coef), self.n_threads)
 
     @property
     def multipliers(self):
