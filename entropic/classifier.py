@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,7 +19,17 @@ from .solve.problem import minimise
 from .solve.rows import DenseRows, rows_of
 from .solve.sweep import Sweep, sweeps
 from .solve.target import Target
+from .solve.threads import effective_threads
 from .uncertainty.band import extremes
+
+# What scikit-learn is asked to check of X; types and finiteness are checked here, where the
+# message can name the place and where no wider copy is made than the values need.
+_READING = dict(accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+
+
+def _work(X):
+    """Numbers that one sweep reads."""
+    return X.nnz if sp.issparse(X) else X.size
 
 
 class EntropicClassifier(ClassifierMixin, BaseEstimator):
@@ -47,10 +56,12 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
     fit_intercept : bool
         Include the constant monomial, in a box of its own: ``±4 max(1, bound)``.
     standardize : bool or "auto"
-        Scale every column by its training mean and deviation. "auto" does so for dense data.
+        Scale every column by its training mean and deviation; constant columns are only
+        centred. "auto" does so for dense data.
     monotonic_cst : array of shape (n_features,) or None
         -1, 0 or +1 a feature: the sign its coefficient is held to (degree 1 only).
     class_weight : dict, "balanced" or None
+        Factor on the weight of each class; "balanced" gives both the same total.
     certainty : float
         1.0: the band of the extreme scores; below 1, how often a class may be right outside it.
     solver : {"auto", "newton", "spectral", "spectral-paper"}
@@ -62,6 +73,7 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
     warm_start : bool
         Start from the last solution.
     verbose : int
+        Above 0: print a line a step.
     callback : callable or None
         Called with a dict of figures after each step; returning True stops the fit.
 
@@ -169,7 +181,11 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         design = self._design(X, weights)
         sign = np.where(positive, 1, -1)
         loss = Loss(float(self.slack), self.constraint == "inequality")
-        sweep = Sweep(design, Target.of(loss, sign, weights, self.margin))
+        sweep = Sweep(
+            design,
+            Target.of(loss, sign, weights, self.margin),
+            effective_threads(self.n_jobs, _work(X)),
+        )
         outcome = minimise(
             sweep,
             self._box(X.shape[1]),
@@ -177,7 +193,7 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
             tol=self.tol,
             max_iter=self.max_iter,
             start=self._start(design.n_features),
-            callback=self.callback,
+            callback=self._watch,
         )
         self._keep(outcome, design)
         scores = sign * (sweep.reach + self.margin)
@@ -189,27 +205,34 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         checks.check_count(self.degree, "degree")
         for name in ("bound", "C"):
             checks.check_number(getattr(self, name), name, 0.0, above=True)
+        checks.check_number(1 / float(self.C), "1/C", 0.0, above=True)
+        checks.check_number(4 * float(self.bound), "4 * bound")
         checks.check_number(self.margin, "margin")
+        for name in ("interaction_only", "fit_intercept", "warm_start"):
+            checks.check_flag(getattr(self, name), name)
+        checks.check_flag(self.standardize, "standardize", "auto")
+        checks.check_share(self.certainty, "certainty")
+        checks.check_number(self.verbose, "verbose", 0.0)
+        checks.check_workers(self.n_jobs)
+        checks.check_callback(self.callback)
         checks.check_solver_options(
             self.constraint,
             self.slack,
             self.solver,
             self.tol,
             self.max_iter,
-            1 / self.C,
+            1 / float(self.C),
         )
 
     def _check_training_data(self, X, y):
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )
+        checks.check_labels(y)
+        X, y = validate_data(self, X, y, **_READING)
+        return self._numbers(X), y
+
+    def _numbers(self, X):
+        X = checks.as_float(X, "X")
         checks.check_finite(X, "X", getattr(self, "feature_names_in_", None))
-        return X, y
+        return X
 
     def _encode(self, y):
         check_classification_targets(y)
@@ -225,20 +248,17 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         weights = checks.check_per_sample(
             sample_weight, n_samples, "sample_weight", default=1.0, sign=True
         )
-        labels = self.classes_[positive.astype(int)]
         if self.class_weight is not None:
-            weights = np.broadcast_to(weights, n_samples)
-            by_class = compute_class_weight(
-                self.class_weight,
-                classes=self.classes_,
-                y=labels,
-                sample_weight=weights,
-            )
-            weights = weights * by_class[positive.astype(int)]
+            factors = checks.check_class_weight(self.class_weight, self.classes_)
+            if factors is None:
+                shares = np.bincount(positive, np.broadcast_to(weights, n_samples), minlength=2)
+                # a class without weight is named below
+                factors = shares.sum() / (2 * np.where(shares > 0, shares, 1.0))
+            weights = weights * factors[positive.astype(int)]
         for label, members in zip(self.classes_, (~positive, positive), strict=True):
             if not np.any(np.broadcast_to(weights, n_samples)[members] > 0):
                 raise ValueError(
-                    f"Only rows of weight 0 have the label {label!r}; give both classes weight."
+                    f"Only rows of weight 0 have the label {label}; give both classes weight."
                 )
         return weights
 
@@ -247,10 +267,13 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         scaled = not sp.issparse(X) if self.standardize == "auto" else self.standardize
         if not scaled:
             return Design(rows, constant=self.fit_intercept)
-        mean, variance = sweeps.moments(rows, weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, variance = sweeps.moments(rows, weights)
         scale = np.sqrt(variance)
+        checks.check_deviations(scale, getattr(self, "feature_names_in_", None))
         # a deviation that is mere rounding of the mean is that of a constant column
-        scale[scale <= 10 * np.finfo(X.dtype).eps * np.abs(mean)] = 1.0
+        constant = scale <= 10 * np.finfo(X.dtype).eps * np.abs(mean)
+        scale[constant | (scale < checks.SMALLEST_DEVIATION)] = 1.0
         if isinstance(rows, DenseRows):
             return Design(rows.centred(mean), None, scale, self.fit_intercept)
         return Design(rows, mean, scale, self.fit_intercept)
@@ -259,17 +282,24 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         upper = np.full(n_columns, float(self.bound))
         lower = -upper
         if self.monotonic_cst is not None:
-            direction = np.asarray(self.monotonic_cst)
+            direction = checks.check_directions(self.monotonic_cst, n_columns, self.degree)
             lower = np.where(direction > 0, 0.0, lower)
             upper = np.where(direction < 0, 0.0, upper)
         if self.fit_intercept:
             constant = 4 * max(1.0, float(self.bound))
             lower, upper = np.append(lower, -constant), np.append(upper, constant)
-        return Box(lower, upper, 1 / self.C)
+        return Box(lower, upper, 1 / float(self.C))
 
     def _start(self, n_features):
         state = getattr(self, "_state", None) if self.warm_start else None
         return state if state is not None and len(state) == n_features else None
+
+    def _watch(self, figures):
+        """Show a step's figures when asked to, and pass them on."""
+        if self.verbose:
+            shown = "  ".join(f"{name} {value:.6g}" for name, value in figures.items())
+            print(f"[{type(self).__name__}] {shown}")
+        return self.callback is not None and self.callback(figures)
 
     def _keep(self, outcome, design):
         coef = design.to_rows(outcome.coef)
@@ -296,16 +326,9 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_samples,)
         """
         check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            reset=False,
-            ensure_all_finite=False,
-        )
-        checks.check_finite(X, "X", getattr(self, "feature_names_in_", None))
-        return sweeps.scores(rows_of(X), np.append(self.coef_[0], self.intercept_))
+        X = self._numbers(validate_data(self, X, reset=False, **_READING))
+        threads = effective_threads(self.n_jobs, _work(X))
+        return sweeps.scores(rows_of(X), np.append(self.coef_[0], self.intercept_), threads)
 
     def predict(self, X):
         """The class on whose side of the surface each row lies.
@@ -343,15 +366,7 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
             If ``reject_label`` is itself a class, or not of the labels' kind.
         """
         check_is_fitted(self)
-        if reject_label in self.classes_.tolist():
-            raise ValueError(
-                f"reject_label={reject_label!r} is one of the classes; choose another."
-            )
-        label = np.asarray(reject_label)
-        if (label.dtype.kind in "US") != (self.classes_.dtype.kind in "US"):
-            raise ValueError(
-                f"reject_label={reject_label!r} does not fit labels of type {self.classes_.dtype}."
-            )
+        label = checks.check_reject_label(reject_label, self.classes_)
         scores = self.decision_function(X)
         predicted = self.classes_[(scores > 0).astype(int)]
         predicted = predicted.astype(np.promote_types(predicted.dtype, label.dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from numbers import Integral, Real
 
 import numpy as np
@@ -42,6 +43,94 @@ def check_solver_options(constraint, slack, solver, tol, max_iter, entropy_weigh
         check_count(max_iter, "max_iter")
 
 
+def check_flag(value, name, *others):
+    """True or False, or one of the other values allowed."""
+    if isinstance(value, (bool, np.bool_)):
+        return
+    if not isinstance(value, str) or value not in others:
+        allowed = ", ".join(["True", "False", *map(repr, others)])
+        raise ValueError(f"{name}={value!r} is not known; choose one of {allowed}.")
+
+
+def check_share(value, name):
+    """A number above 0 and at most 1."""
+    check_number(value, name)
+    if not 0 < value <= 1:
+        raise ValueError(f"{name}={value!r} is out of range; give a number above 0, at most 1.")
+
+
+def check_workers(n_jobs):
+    """None, or an integer other than 0 (-1 means every core)."""
+    if n_jobs is None:
+        return
+    if isinstance(n_jobs, (bool, np.bool_)) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs must be a positive integer, -1 for every core, or None, not {n_jobs!r}."
+        )
+
+
+def check_callback(callback):
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be a function or None, not {callback!r}.")
+
+
+def check_directions(monotonic_cst, n_features, degree):
+    """-1, 0 or +1 a feature as an int8 array, or None."""
+    if monotonic_cst is None:
+        return None
+    if degree != 1:
+        raise ValueError(
+            f"monotonic_cst needs degree=1, not {degree}: a coefficient's sign settles the "
+            "direction of a hyperplane only."
+        )
+    directions = np.asarray(monotonic_cst)
+    if directions.ndim != 1 or directions.dtype.kind not in "iuf":
+        raise ValueError("monotonic_cst must be one number a feature: -1, 0 or 1.")
+    if len(directions) != n_features:
+        raise ValueError(
+            f"monotonic_cst has {len(directions)} entries for {n_features} features; "
+            "give one a feature."
+        )
+    wrong = np.flatnonzero(~np.isin(directions, (-1, 0, 1)))
+    if len(wrong):
+        raise ValueError(
+            f"monotonic_cst is {directions[wrong[0]]} at position {wrong[0]}; use -1, 0 or 1."
+        )
+    return directions.astype(np.int8)
+
+
+def check_class_weight(class_weight, classes):
+    """The factor of each class, or None for "balanced"."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return None
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"class_weight={class_weight!r} is not known; give a dict, 'balanced' or None."
+        )
+    known = classes.tolist()
+    for label, factor in class_weight.items():
+        if label not in known:
+            raise ValueError(f"class_weight names the class {label!r}, but y has only {known}.")
+        check_number(factor, f"class_weight[{label!r}]", 0.0)
+    return np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
+
+
+def check_reject_label(label, classes):
+    """``label`` as an array scalar, if it can stand beside the classes and is none of them."""
+    value = np.asarray(label)
+    if classes.tolist().count(label if value.ndim == 0 else None):
+        raise ValueError(f"reject_label={label!r} is one of the classes; choose another.")
+    text = classes.dtype.kind in "US" or (
+        classes.dtype.kind == "O" and all(isinstance(known, str) for known in classes)
+    )
+    if value.ndim or value.dtype.kind not in ("US" if text else "buif"):
+        raise ValueError(
+            f"reject_label={label!r} does not fit the labels {classes.tolist()}; "
+            f"give {'a string' if text else 'a number'}."
+        )
+    return value
+
+
 def check_design(D):
     """A dense float array or a CSR matrix, finite, with at least one row and column.
 
@@ -61,14 +150,18 @@ def check_design(D):
 
 
 def as_float(matrix, name):
-    """The same values as native float32 or float64, copied only if they are something else."""
+    """The same values as native float32 or float64, copied only if they are something else.
+
+    Types that float32 holds to the last bit become float32, so that bytes and flags grow no
+    more than they must.
+    """
     kind = matrix.dtype
     if kind in (np.float32, np.float64) and kind.isnative:
         return matrix
     if kind.kind not in "buif":
         raise ValueError(f"{name} holds {kind} values; give real numbers.")
-    wide = np.float32 if kind.kind == "f" and kind.itemsize == 4 else np.float64
-    return matrix.astype(wide)
+    fits = np.can_cast(kind, np.float32, casting="safe")
+    return matrix.astype(np.float32 if fits else np.float64)
 
 
 def check_finite(matrix, name, names=None):
@@ -104,6 +197,43 @@ def first_bad_place(matrix):
             row, column = int(bad[0, 0]) + start, int(bad[0, 1])
             return row, column, matrix[row, column]
     return None
+
+
+# Beyond these the square of a deviation, which the curvature holds, leaves the double's range.
+LARGEST_DEVIATION, SMALLEST_DEVIATION = 1e140, 1e-140
+
+
+def check_deviations(deviations, names=None):
+    """No column that spreads beyond what curvature in double precision can hold."""
+    wide = np.flatnonzero(~(deviations <= LARGEST_DEVIATION))
+    if len(wide):
+        called = "" if names is None else f" ({names[wide[0]]!r})"
+        raise ValueError(
+            f"Column {wide[0]}{called} of X spreads over more than {LARGEST_DEVIATION:g}; "
+            "divide it by a constant."
+        )
+
+
+def check_labels(y):
+    """No row without a label: None, NaN and pandas' NA, wherever y holds objects."""
+    if getattr(y, "ndim", 1) != 1:
+        return
+    if not _holds_objects(y):
+        return
+    # a list is walked as it is: as an array, its NaN beside strings would become a string
+    for row, label in enumerate(y if isinstance(y, (list, tuple)) else np.asarray(y)):
+        if (
+            label is None
+            or type(label).__name__ in ("NAType", "NaTType")
+            or (isinstance(label, Real) and label != label)
+        ):
+            raise ValueError(f"y has no label in row {row} ({label}); drop such rows.")
+
+
+def _holds_objects(y):
+    if isinstance(y, (list, tuple)):
+        return any(not isinstance(label, (str, bool, Integral)) for label in y)
+    return getattr(getattr(y, "dtype", None), "kind", None) == "O"
 
 
 def check_per_sample(values, n_samples, name, *, default, sign=False):
