@@ -1,0 +1,574 @@
+"""The estimator as its users meet it: what it finds, what it accepts, what it says and keeps."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import xlogy
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import entropic
+from entropic import EntropicClassifier
+
+
+@pytest.fixture
+def two_clouds():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(150, 4))
+    y = (X @ [1.0, -2.0, 0.5, 0.0] + 0.5 * rng.normal(size=150) > 0.3).astype(int)
+    return X, y
+
+
+@pytest.fixture
+def breast_cancer():
+    """The split of the paper."""
+    X, y = load_breast_cancer(return_X_y=True)
+    return train_test_split(X, y, test_size=0.3, random_state=42)
+
+
+# ------------------------------------------------------------------- what it finds
+
+
+def test_breast_cancer_split_of_the_paper(breast_cancer):
+    X, X_test, y, y_test = breast_cancer
+    fitted = EntropicClassifier().fit(X, y)
+    assert fitted.score(X_test, y_test) >= 0.955
+    assert 4 <= fitted.n_iter_ <= 15
+    assert 0 <= fitted.gap_ <= 1e-8 * len(y)
+
+
+def test_raw_and_scaled_input_give_the_same_predictions(breast_cancer):
+    X, X_test, y, _ = breast_cancer
+    scaler = StandardScaler().fit(X)
+    raw = EntropicClassifier().fit(X, y)
+    scaled = EntropicClassifier().fit(scaler.transform(X), y)
+    assert_array_equal(raw.predict(X_test), scaled.predict(scaler.transform(X_test)))
+    assert_allclose(
+        raw.decision_function(X_test),
+        scaled.decision_function(scaler.transform(X_test)),
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_gap_recomputed_from_raw_arrays(two_clouds, constraint, weighted):
+    """Primal less dual, with nothing of the solver's in it but coefficients and multipliers."""
+    X, y = two_clouds
+    q = np.random.default_rng(0).uniform(0, 2, len(y)) if weighted else np.ones(len(y))
+    bound, C, slack, margin = 0.8, 3.0, 0.2, 0.3
+    fitted = EntropicClassifier(
+        bound=bound, C=C, slack=slack, margin=margin, constraint=constraint, standardize=False
+    ).fit(X, y, q)
+    D = np.where(y == 1, 1, -1)[:, None] * np.column_stack([X, np.ones(len(X))])
+    w = np.append(fitted.coef_[0], fitted.intercept_)
+    e = np.array([bound] * 4 + [4.0])
+    multipliers, alpha = fitted.multipliers_, 1 / C
+    margins = np.exp(-multipliers / q)
+    violation = D @ w - margins - margin
+    if constraint == "inequality":
+        assert multipliers.min() >= 0
+        violation = np.minimum(violation, 0)
+    p = (w + e) / (2 * e)
+    assert np.all((p >= 0) & (p <= 1))
+    primal = (
+        alpha * np.sum(xlogy(p, p) + xlogy(1 - p, 1 - p))
+        + np.sum(q * (xlogy(margins, margins) - margins))
+        + np.sum(q * violation**2) / (2 * slack)
+    )
+    tau = D.T @ multipliers
+    dual = (
+        alpha * np.sum(np.log(2 * np.cosh(e * tau / alpha)))
+        + np.sum(q * np.exp(-multipliers / q))
+        + slack / 2 * np.sum(multipliers**2 / q)
+        - margin * multipliers.sum()
+    )
+    assert abs(primal + dual) <= 1e-8 * q.sum()
+    assert_allclose(fitted.objective_, primal, rtol=1e-9)
+    assert_allclose(fitted.residual_norm_, np.linalg.norm(violation), rtol=1e-5)
+
+
+def test_coefficients_are_in_the_units_of_the_input(two_clouds):
+    X, y = two_clouds
+    raw = X * [1, 100, 1e-3, 5] + [0, 7, 0, -40]
+    fitted = EntropicClassifier().fit(raw, y)
+    by_hand = (raw @ fitted.coef_.T + fitted.intercept_).ravel()
+    assert_allclose(fitted.decision_function(raw), by_hand, rtol=1e-12, atol=1e-12)
+    assert fitted.coef_.shape == (1, 4) and fitted.intercept_.shape == (1,)
+
+
+def test_band_and_separation_of_training_scores():
+    X = np.array([[-3.0], [-2.0], [0.5], [-0.5], [2.0], [3.0]])
+    y = np.array([0, 0, 0, 1, 1, 1])
+    fitted = EntropicClassifier().fit(X, y)
+    lower, upper = fitted.band_
+    assert lower < 0 < upper and fitted.separation_ < 0
+    assert_array_equal(fitted.in_band([[0.0], [-2.5], [2.5]]), [True, False, False])
+    assert_array_equal(fitted.predict_with_reject([[0.0], [-2.5], [2.5]], -1), [-1, 0, 1])
+
+
+def test_no_intercept_and_no_scaling(two_clouds):
+    X, y = two_clouds
+    fitted = EntropicClassifier(fit_intercept=False, standardize=False).fit(X, y)
+    assert fitted.intercept_ == 0
+    assert np.all(np.abs(fitted.coef_) <= 1)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_monotonic_constraints_hold_the_signs(two_clouds, convert):
+    X, y = two_clouds
+    free = EntropicClassifier().fit(convert(X), y)
+    assert free.coef_[0, 1] < 0 < free.coef_[0, 0]
+    fitted = EntropicClassifier(monotonic_cst=[1, 1, -1, 0]).fit(convert(X), y)
+    assert fitted.converged_
+    assert fitted.coef_[0, 0] > 0 and fitted.coef_[0, 1] >= 0 and fitted.coef_[0, 2] <= 0
+
+
+def test_warm_start_begins_at_the_last_solution(two_clouds):
+    X, y = two_clouds
+    fitted = EntropicClassifier(warm_start=True).fit(X, y)
+    cold, coef = fitted.n_iter_, fitted.coef_
+    fitted.fit(X, y)
+    assert fitted.n_iter_ < cold
+    assert_allclose(fitted.coef_, coef, rtol=1e-6)
+    fitted.set_params(C=1.5).fit(X, y)
+    assert_allclose(fitted.coef_, EntropicClassifier(C=1.5).fit(X, y).coef_, rtol=1e-6)
+    assert fitted.fit(X[:, :2], y).coef_.shape == (1, 2)
+
+
+def test_tol_sets_the_gap_that_is_reached(breast_cancer):
+    X, _, y, _ = breast_cancer
+    steps = []
+    for tol in (1e-1, 1e-3, 1e-8, 1e-13):
+        fitted = EntropicClassifier(tol=tol).fit(X, y)
+        assert fitted.gap_ <= tol * len(y) and fitted.converged_ and fitted.status_ == "converged"
+        steps.append(fitted.n_iter_)
+    assert steps == sorted(steps) and steps[0] < steps[-1]
+
+
+def test_an_unconverged_fit_warns_with_gap_goal_and_remedy(breast_cancer):
+    X, _, y, _ = breast_cancer
+    with pytest.warns(ConvergenceWarning, match=r"gap is .*goal .*raise max_iter") as caught:
+        fitted = EntropicClassifier(max_iter=1).fit(X, y)
+    assert caught[0].filename == __file__
+    assert not fitted.converged_ and fitted.status_ == "max_iter" and fitted.n_iter_ == 1
+    assert fitted.gap_ > 1e-8 * len(y)
+
+
+def test_history_has_an_entry_a_step(two_clouds):
+    fitted = EntropicClassifier().fit(*two_clouds)
+    assert len(fitted.history_["gap"]) == fitted.n_iter_ + 1
+    assert fitted.history_["gap"][-1] == fitted.gap_
+    assert np.all(np.diff(fitted.history_["objective"]) <= 1e-9)
+    assert fitted.n_sweeps_ >= fitted.n_iter_
+
+
+# ----------------------------------------------------------------- what it accepts
+
+
+def _read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+FORMS = {
+    "list": np.ndarray.tolist,
+    "fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+    "backwards": lambda X: np.ascontiguousarray(X[::-1])[::-1],
+    "read-only": _read_only,
+    "big-endian": lambda X: X.astype(">f8"),
+    "big-endian float32": lambda X: X.astype(">f4"),
+    "float32": lambda X: X.astype(np.float32),
+    "float16": lambda X: X.astype(np.float16),
+    "int64": lambda X: X.astype(np.int64),
+    "int8": lambda X: X.astype(np.int8),
+    "object": lambda X: X.astype(object),
+    "frame": pd.DataFrame,
+    "csr": sp.csr_array,
+    "csr matrix": sp.csr_matrix,
+    "csc": sp.csc_array,
+    "coo": sp.coo_array,
+    "csr float32": lambda X: sp.csr_array(X.astype(np.float32)),
+    "csr int64": lambda X: _with_int64(sp.csr_array(X)),
+    "csr read-only": lambda X: _frozen(sp.csr_array(X)),
+}
+
+
+def _with_int64(X):
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+def _frozen(X):
+    for part in (X.data, X.indices, X.indptr):
+        part.flags.writeable = False
+    return X
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_the_same_numbers_gives_the_same_model(form):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-9, 10, size=(80, 6)).astype(float)
+    X[rng.random(X.shape) < 0.3] = 0
+    y = X[:, 0] - X[:, 1] + rng.normal(scale=5, size=80) > 0
+    settings = dict(standardize=True, tol=1e-13)
+    expected = EntropicClassifier(**settings).fit(X, y)
+    given = FORMS[form](X)
+    before = copy.deepcopy(given)
+    fitted = EntropicClassifier(**settings).fit(given, y)
+    assert_allclose(fitted.coef_, expected.coef_, rtol=1e-9)
+    assert_allclose(fitted.decision_function(given), expected.decision_function(X), rtol=1e-9)
+    for part in ("data", "indices", "indptr"):
+        if sp.issparse(given) and hasattr(given, part):
+            assert_array_equal(getattr(given, part), getattr(before, part))
+    if not sp.issparse(given):
+        assert_array_equal(given, before)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_unsorted_duplicate_and_zero_entries_equal_dense_and_stay_as_they_were(standardize):
+    rng = np.random.default_rng(1)
+    rows, columns = rng.integers(0, 60, 400), rng.integers(0, 8, 400)
+    values = rng.normal(size=400)
+    values[::7] = 0
+    order = np.argsort(rows, kind="stable")
+    starts = np.searchsorted(rows[order], np.arange(61))
+    given = sp.csr_array((values[order], columns[order], starts), shape=(60, 8))
+    assert not given.has_sorted_indices and not given.has_canonical_format
+    before = [part.copy() for part in (given.data, given.indices, given.indptr)]
+    X = given.toarray()
+    y = X[:, 0] + rng.normal(size=60) > 0
+    fitted = EntropicClassifier(standardize=standardize, tol=1e-13).fit(given, y)
+    expected = EntropicClassifier(standardize=standardize, tol=1e-13).fit(X, y)
+    assert_allclose(fitted.coef_, expected.coef_, rtol=1e-9)
+    assert_allclose(fitted.decision_function(given), expected.decision_function(X), atol=1e-12)
+    for part, old in zip((given.data, given.indices, given.indptr), before, strict=True):
+        assert_array_equal(part, old)
+
+
+def test_float_data_are_not_copied(monkeypatch, two_clouds):
+    seen = []
+    rows_of = entropic.classifier.rows_of
+    monkeypatch.setattr(entropic.classifier, "rows_of", lambda X: seen.append(X) or rows_of(X))
+    X, y = two_clouds
+    for dtype in (np.float64, np.float32):
+        given = X.astype(dtype)
+        EntropicClassifier().fit(given, y).decision_function(given)
+        sparse = sp.csr_array(given)
+        EntropicClassifier().fit(sparse, y)
+        assert np.shares_memory(seen[-3], given) and np.shares_memory(seen[-2], given)
+        assert np.shares_memory(seen[-1].data, sparse.data)
+
+
+LABELS = {
+    "signs": [-1, 1],
+    "strings": ["good", "bad"],
+    "object strings": np.array(["good", "bad"], dtype=object),
+    "booleans": [False, True],
+    "numbers": [20, 10],
+    "floats": [0.0, 1.0],
+    "categorical": pd.Categorical(["x", "y"]),
+    "nullable integers": pd.array([3, 5], dtype="Int64"),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_come_back_as_given(two_clouds, kind):
+    X, y = two_clouds
+    labels = LABELS[kind]
+    given = labels.take(y) if hasattr(labels, "take") else np.asarray(labels)[y]
+    fitted = EntropicClassifier().fit(X, given)
+    expected = np.unique(np.asarray(labels))
+    assert_array_equal(fitted.classes_, expected)
+    predicted = fitted.predict(X)
+    assert set(predicted.tolist()) <= set(expected.tolist())
+    scores = fitted.decision_function(X)
+    assert_array_equal(predicted == expected[1], scores > 0)
+    assert fitted.score(X, given) > 0.9
+
+
+@pytest.mark.parametrize(
+    "classes, reject",
+    [
+        (np.array([0, 1]), -1),
+        (np.array([0, 1]), np.nan),
+        (np.array([False, True]), 2),
+        (np.array(["a", "b"]), "unsure"),
+        (np.array(["a", "b"], dtype=object), "unsure"),
+    ],
+)
+def test_reject_labels_beside_the_classes(two_clouds, classes, reject):
+    X, y = two_clouds
+    fitted = EntropicClassifier().fit(X, classes[y])
+    assert fitted.in_band(X).any()
+    predicted = fitted.predict_with_reject(X, reject)
+    for one, certain, plain in zip(predicted, ~fitted.in_band(X), fitted.predict(X), strict=True):
+        assert one == plain if certain else one == reject or (one != one and reject != reject)
+
+
+def test_class_weights_are_sample_weights(two_clouds):
+    X, y = two_clouds
+    y = y * (X[:, 3] > 0.5)
+    q = np.random.default_rng(4).uniform(0, 2, len(y))
+    total = q.sum()
+    balanced = np.where(y == 1, total / (2 * q[y == 1].sum()), total / (2 * q[y == 0].sum()))
+    for class_weight, factor in (("balanced", balanced), ({1: 3.0}, np.where(y == 1, 3.0, 1.0))):
+        fitted = EntropicClassifier(class_weight=class_weight).fit(X, y, q)
+        assert_allclose(fitted.coef_, EntropicClassifier().fit(X, y, q * factor).coef_, rtol=1e-10)
+
+
+# -------------------------------------------------------------- hard but honest data
+
+HARD = {
+    "scales apart": lambda X: X * [1e4, 1, 1, 1] + [0, 1e4, 0, 0],
+    "far from zero": lambda X: X + 1e6,
+    "large entries": lambda X: 875 + 125 * np.tanh(X),
+    "constant column": lambda X: np.column_stack([X, np.full(len(X), 3.7)]),
+    "zero column": lambda X: np.column_stack([X, np.zeros(len(X))]),
+    "duplicate columns": lambda X: np.column_stack([X, X, X[:, 0] * 250]),
+    "tiny": lambda X: X * 1e-100,
+    "huge": lambda X: X * 1e100,
+}
+
+
+@pytest.mark.parametrize("kind", HARD)
+@pytest.mark.parametrize("standardize", [True, False])
+def test_hard_columns_end_finite_certified_and_silent(two_clouds, kind, standardize):
+    X, y = two_clouds
+    X = HARD[kind](X)
+    if not standardize and kind == "huge":
+        pytest.skip("scores of 1e100 carry no meaning in a box of one")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = EntropicClassifier(standardize=standardize).fit(X, y)
+        scores = fitted.decision_function(X)
+    assert np.all(np.isfinite(scores)) and fitted.converged_
+    if standardize:
+        assert fitted.score(X, y) > 0.9 and fitted.n_iter_ <= 15
+
+
+def test_one_entry_below_the_range_of_squares():
+    X = np.zeros((30, 2))
+    X[7, 1] = 3.7e-208
+    y = np.arange(30) % 2
+    for standardize in (True, False):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fitted = EntropicClassifier(standardize=standardize).fit(X, y)
+        assert fitted.n_iter_ <= 15 and np.all(np.isfinite(fitted.decision_function(X)))
+
+
+def test_a_point_with_both_labels():
+    fitted = EntropicClassifier().fit([[1.0], [1.0]], [0, 1])
+    assert fitted.converged_ and fitted.separation_ <= 0
+    assert_allclose(fitted.decision_function([[1.0]]), 0, atol=1e-6)
+
+
+# ------------------------------------------------------------------- what it says
+
+PARAMETERS = [
+    (dict(degree=0), "degree must be an integer of at least 1"),
+    (dict(degree=1.0), "degree must be an integer"),
+    (dict(interaction_only=1), "interaction_only=1 is not known"),
+    (dict(bound=0), "bound=0 is out of range"),
+    (dict(bound=1e308), "bound"),
+    (dict(C=-1), "C=-1 is out of range"),
+    (dict(C="1"), "C must be a number"),
+    (dict(C=1e-320), "1/C"),
+    (dict(constraint="both"), "constraint='both' is not known; choose one of 'equality'"),
+    (dict(slack=-0.1), "slack=-0.1 is out of range"),
+    (dict(margin=np.inf), "margin=inf is out of range"),
+    (dict(fit_intercept="yes"), "fit_intercept='yes' is not known"),
+    (dict(standardize=None), "standardize=None is not known; choose one of True, False, 'auto'"),
+    (dict(monotonic_cst=[1, 0]), "monotonic_cst has 2 entries for 4 features"),
+    (dict(monotonic_cst=[1, 0, 2, 0]), "monotonic_cst is 2 at position 2"),
+    (dict(monotonic_cst="up"), "monotonic_cst must be one number a feature"),
+    (dict(class_weight="even"), "class_weight='even' is not known"),
+    (dict(class_weight={5: 1.0}), "class_weight names the class 5"),
+    (dict(class_weight={1: -1.0}), r"class_weight\[1\]=-1.0 is out of range"),
+    (dict(class_weight={1: 0.0}), "Only rows of weight 0 have the label 1"),
+    (dict(certainty=0.0), "certainty=0.0 is out of range"),
+    (dict(certainty=1.01), "certainty=1.01 is out of range"),
+    (dict(solver="lbfgs"), "solver='lbfgs' is not known"),
+    (dict(tol=-1e-8), "tol=-1e-08 is out of range"),
+    (dict(max_iter=0), "max_iter must be an integer of at least 1"),
+    (dict(n_jobs=0), "n_jobs must be"),
+    (dict(verbose=-1), "verbose=-1 is out of range"),
+    (dict(callback="print"), "callback must be a function"),
+]
+
+
+@pytest.mark.parametrize("parameters, message", PARAMETERS, ids=lambda case: str(case)[:40])
+def test_parameters_out_of_range_are_named(two_clouds, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        EntropicClassifier(**parameters).fit(*two_clouds)
+
+
+def _with(X, value):
+    X = X.copy()
+    X[5, 2] = value
+    return X
+
+
+DATA = [
+    (lambda X, y: (_with(X, np.nan), y), "X contains NaN in row 5, column 2;"),
+    (lambda X, y: (_with(X, -np.inf), y), "X contains infinity in row 5, column 2;"),
+    (
+        lambda X, y: (pd.DataFrame(_with(X, np.nan), columns=list("abcd")), y),
+        r"X contains NaN in row 5, column 2 \('c'\)",
+    ),
+    (lambda X, y: (sp.csr_array(_with(X, np.nan)), y), "X contains NaN in row 5, column 2;"),
+    (lambda X, y: (X.astype("M8[s]"), y), "X holds datetime64.* give real numbers"),
+    (lambda X, y: (X * 1e200, y), "Column 0 of X spreads over more than 1e"),
+    (lambda X, y: (X, np.ones(len(y))), "y has 1 class; give rows of exactly two"),
+    (lambda X, y: (X, np.full(len(y), "only")), "y has 1 class; give rows of exactly two"),
+    (lambda X, y: (X, np.arange(len(y)) % 3), "y has 3 classes; give rows of exactly two"),
+    (lambda X, y: (X, [None, *y[1:]]), "y has no label in row 0"),
+    (lambda X, y: (X, [*y[:-1], float("nan")]), f"y has no label in row {149}"),
+    (lambda X, y: (X, pd.Series(y).map({0: "a"}).astype("string")), "y has no label in row"),
+]
+
+
+@pytest.mark.parametrize("spoil, message", DATA, ids=[message for _, message in DATA])
+def test_unusable_data_are_named(two_clouds, spoil, message):
+    X, y = spoil(*two_clouds)
+    with pytest.raises(ValueError, match=message) as caught:
+        EntropicClassifier().fit(X, y)
+    assert "\n" not in str(caught.value)
+
+
+WEIGHTS = [
+    (lambda y: np.where(np.arange(len(y)) == 4, -1.0, 1.0), "negative at position 4"),
+    (lambda y: np.where(np.arange(len(y)) == 4, np.nan, 1.0), "not finite at position 4"),
+    (lambda y: np.zeros(len(y)), "zero for every row"),
+    (lambda y: (y == 1).astype(float), "Only rows of weight 0 have the label 0"),
+    (lambda y: np.ones(3), "3 entries for 150 rows"),
+    (lambda y: np.full(len(y), 1e308), "infinite sum"),
+    (lambda y: ["heavy"] * len(y), "one number a row"),
+]
+
+
+@pytest.mark.parametrize("weight, message", WEIGHTS, ids=[message for _, message in WEIGHTS])
+def test_unusable_weights_are_named(two_clouds, weight, message):
+    X, y = two_clouds
+    with pytest.raises(ValueError, match=f"sample_weight.*{message}|{message}"):
+        EntropicClassifier().fit(X, y, weight(y))
+
+
+def test_prediction_checks_what_it_is_given(two_clouds):
+    X, y = two_clouds
+    with pytest.raises(NotFittedError):
+        EntropicClassifier().predict(X)
+    fitted = EntropicClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=r"3 features.*expecting 4"):
+        fitted.predict(X[:, :3])
+    with pytest.raises(ValueError, match="X contains NaN in row 5, column 2"):
+        fitted.decision_function(_with(X, np.nan))
+    for label in (1, True, "unsure", None, [2]):
+        with pytest.raises(ValueError, match="reject_label"):
+            fitted.predict_with_reject(X, label)
+
+
+def test_silent_unless_asked(two_clouds, capfd):
+    X, y = two_clouds
+    EntropicClassifier().fit(X, y).predict(X)
+    assert capfd.readouterr() == ("", "")
+    fitted = EntropicClassifier(verbose=1).fit(X, y)
+    lines = capfd.readouterr().out.splitlines()
+    assert len(lines) >= fitted.n_iter_ and all("gap" in line for line in lines)
+
+
+def test_callback_sees_every_step_and_may_stop(two_clouds):
+    X, y = two_clouds
+    seen = []
+    fitted = EntropicClassifier(callback=seen.append).fit(X, y)
+    assert len(seen) >= fitted.n_iter_ and {"iteration", "gap", "objective"} <= set(seen[0])
+    stopped = EntropicClassifier(callback=lambda figures: figures["iteration"] == 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the user asked for it
+        stopped.fit(X, y)
+    assert stopped.n_iter_ == 2 and stopped.status_ == "interrupted" and not stopped.converged_
+    assert stopped.predict(X).shape == y.shape
+
+
+# ------------------------------------------------------------ beside scikit-learn
+
+
+def test_names_of_a_frame(two_clouds):
+    X, y = two_clouds
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    fitted = EntropicClassifier().fit(frame, y)
+    assert_array_equal(fitted.feature_names_in_, list("abcd"))
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.predict(frame.rename(columns={"a": "z"}))
+
+
+def test_no_false_warning_in_a_pipeline_of_frames(two_clouds):
+    X, y = two_clouds
+    pipeline = make_pipeline(StandardScaler(), EntropicClassifier()).set_output(transform="pandas")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pipeline.fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize("again", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
+def test_fitted_estimators_can_be_copied(two_clouds, again):
+    X, y = two_clouds
+    fitted = EntropicClassifier(slack=0.3).fit(X, np.array(["no", "yes"])[y])
+    copied = again(fitted)
+    assert_array_equal(copied.decision_function(X), fitted.decision_function(X))
+    assert_array_equal(copied.predict(X), fitted.predict(X))
+    assert copied.band_ == fitted.band_ and copied.get_params() == fitted.get_params()
+
+
+def test_clone_leaves_the_fit_behind(two_clouds):
+    fitted = EntropicClassifier(bound=2.0, constraint="inequality").fit(*two_clouds)
+    cloned = clone(fitted)
+    assert cloned.get_params() == fitted.get_params()
+    assert not hasattr(cloned, "coef_")
+
+
+def test_fitting_twice_is_fitting_once(two_clouds):
+    X, y = two_clouds
+    again = EntropicClassifier().fit(X[:, :2], 1 - y).fit(X, y)
+    assert_array_equal(again.coef_, EntropicClassifier().fit(X, y).coef_)
+
+
+def test_sample_weights_are_routed(two_clouds):
+    import sklearn
+
+    X, y = two_clouds
+    q = np.random.default_rng(0).uniform(0.1, 3, len(y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        asking = EntropicClassifier().set_fit_request(sample_weight=True)
+        asking.set_score_request(sample_weight=False)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        routed = make_pipeline(scaler, asking).fit(X, y, sample_weight=q)
+        assert_allclose(
+            routed[-1].coef_,
+            EntropicClassifier().fit(routed[0].transform(X), y, q).coef_,
+            rtol=1e-12,
+        )
+        cross_val_score(asking, X, y, params={"sample_weight": q}, cv=3, error_score="raise")
+
+
+def test_n_jobs_changes_no_bit(two_clouds):
+    X, y = two_clouds
+    X = np.tile(X, (60, 10))
+    y = np.tile(y, 60)
+    one = EntropicClassifier(n_jobs=1).fit(X, y)
+    two = EntropicClassifier(n_jobs=2).fit(X, y)
+    assert_array_equal(one.coef_, two.coef_)
+    assert_array_equal(one.decision_function(X), two.decision_function(X))
