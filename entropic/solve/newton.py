@@ -130,7 +130,7 @@ def _search(sweep, box, step, at, move, fall, last):
     noise = 8 * np.finfo(np.float64).eps * (abs(at.entropy) + abs(at.evaluation.value))
     length = 1.0
     for _ in range(HALVINGS):
-        trial = _Point(sweep, box, step, at.state + length * move, details=last)
+        trial = _Point(sweep, box, step, box.moved(at.state, length * move), details=last)
         change = trial.objective - at.objective
         if change <= ARMIJO * length * fall:
             return trial, length
