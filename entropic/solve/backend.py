@@ -28,3 +28,5 @@ if choice != "numpy":
             ) from error
 if name == "numpy":
     from . import numpy_sweeps as sweeps  # noqa: F401
+
+from . import numpy_spectral as spectral  # noqa: E402, F401

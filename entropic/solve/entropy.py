@@ -82,13 +82,15 @@ class Box:
 
     def state_of_tau(self, tau):
         """The state that is optimal for ``tau = D^T multipliers``: ``u = e tau / alpha``."""
-        return self.half_width * tau / self.entropy_weight
+        with np.errstate(over="ignore"):
+            return self.half_width * tau / self.entropy_weight
 
     def conjugate(self, tau):
         """``sum_j m tau + alpha ln 2cosh(e tau/alpha)``: the coefficients' part of the dual."""
-        best = np.abs(self.state_of_tau(tau))
-        terms = self.centre * tau + self.entropy_weight * (best + np.log1p(np.exp(-2 * best)))
-        return float(np.sum(terms))
+        decay = np.exp(-2 * np.abs(self.state_of_tau(tau)))
+        # |u| alpha = e |tau|, which stays finite where a tiny alpha lets u overflow
+        terms = self.centre * tau + self.half_width * np.abs(tau)
+        return float(np.sum(terms + self.entropy_weight * np.log1p(decay)))
 
     def gap(self, state, tau):
         """Duality gap of ``state`` against the multipliers that its own margins imply.

@@ -32,7 +32,8 @@ class Outcome:
     margins : array of shape (n_samples,)
         b, always positive; may underflow to 0 where ``multipliers`` exceeds about 745.
     multipliers : array of shape (n_samples,)
-        Dual variables; ``multipliers == -weights * log(margins)``.
+        Dual variables; ``multipliers == -weights * log(margins)``, to the gap where the dual
+        was solved.
     objective : float
         Psi(w, b), the value minimised.
     gap : float
@@ -72,3 +73,21 @@ class Outcome:
     @property
     def converged(self):
         return self.status is Status.CONVERGED
+
+
+# One sentence an ending; filled with the figures of a solver's report and the goal.
+MESSAGES = {
+    Status.CONVERGED: "The duality gap {gap:.1e} is within the goal {goal:.1e}.",
+    Status.MAX_ITER: (
+        "After {n_iter} steps the duality gap is {gap:.1e}, above the goal {goal:.1e}; "
+        "raise max_iter or tol, or raise slack."
+    ),
+    Status.PRECISION: (
+        "Rounding ended the descent at a duality gap of {gap:.1e}, above the goal {goal:.1e}; "
+        "raise tol, raise slack, or scale the columns."
+    ),
+    Status.INTERRUPTED: (
+        "The callback stopped the solver after {n_iter} steps at a duality gap of {gap:.1e}; "
+        "the goal was {goal:.1e}."
+    ),
+}

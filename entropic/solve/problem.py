@@ -14,8 +14,9 @@ from entropic.data.design import Design
 
 from .entropy import Box, Loss
 from .newton import CholeskyStep, newton
-from .outcome import Outcome, Status
+from .outcome import MESSAGES, Outcome, Status
 from .rows import rows_of
+from .spectral import RULES, spectral
 from .sweep import Sweep
 from .target import Target
 
@@ -105,6 +106,10 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
     -------
     Outcome
     """
+    if solver in RULES:
+        return spectral(
+            sweep, box, solver=solver, tol=tol, max_iter=max_iter, start=start, callback=callback
+        )
     step = CholeskyStep()
     state, evaluation, report = newton(
         sweep,
@@ -141,23 +146,6 @@ def _outcome(sweep, box, state, evaluation, report, solver, tol):
         n_iter=report["n_iter"],
         n_sweeps=sweep.count,
         history=report["history"],
-        message=_MESSAGES[status].format(goal=goal, **report),
+        message=MESSAGES[status].format(goal=goal, **report),
         state=state,
     )
-
-
-_MESSAGES = {
-    Status.CONVERGED: "The duality gap {gap:.1e} is within the goal {goal:.1e}.",
-    Status.MAX_ITER: (
-        "After {n_iter} steps the duality gap is {gap:.1e}, above the goal {goal:.1e}; "
-        "raise max_iter or tol, or raise slack."
-    ),
-    Status.PRECISION: (
-        "Rounding ended the descent at a duality gap of {gap:.1e}, above the goal {goal:.1e}; "
-        "raise tol, raise slack, or scale the columns."
-    ),
-    Status.INTERRUPTED: (
-        "The callback stopped the solver after {n_iter} steps at a duality gap of {gap:.1e}; "
-        "the goal was {goal:.1e}."
-    ),
-}
