@@ -8,4 +8,19 @@ from ._version import __version__
 from .classifier import EntropicClassifier
 from .solve import solve
 
-__all__ = ["EntropicClassifier", "__version__", "solve"]
+# Names that cost an import of their own, which most programs do without.
+_LAZY = {"show_config": "config"}
+
+__all__ = ["EntropicClassifier", "__version__", "show_config", "solve"]
+
+
+def __getattr__(name):
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY})

@@ -1,0 +1,60 @@
+"""What this installation is: version, kernels, threads and the libraries beneath."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from ._version import __version__
+from .solve.backend import choice
+from .solve.backend import name as backend
+from .solve.threads import effective_threads
+
+REQUIRED = ("numpy", "scipy", "scikit-learn", "skops", "joblib", "threadpoolctl")
+OPTIONAL = ("pyarrow", "rich", "matplotlib", "dask", "distributed", "pandas")
+
+
+def show_config(file=None):
+    """Print what a report of a problem should begin with.
+
+    The version; whether the kernels are compiled or NumPy's, with their instruction set and
+    threads; the versions of the libraries beneath.
+
+    Parameters
+    ----------
+    file : text stream or None
+        Where to print; None is standard output.
+    """
+    figures = config()
+    width = max(map(len, figures))
+    for name, value in figures.items():
+        print(f"{name:<{width}}  {value}", file=file or sys.stdout)
+
+
+def config():
+    """The figures that ``show_config`` prints, as a dict of strings."""
+    figures = {
+        "entropic": __version__,
+        "python": f"{platform.python_version()} ({platform.platform()})",
+        "backend": f"{backend} (ENTROPIC_BACKEND={choice})",
+    }
+    if backend == "compiled":
+        from entropic import _sweeps
+
+        figures["SIMD level"] = _sweeps.simd_level()
+        figures["OpenMP"] = "yes" if _sweeps.has_openmp() else "no"
+    figures["threads"] = f"{effective_threads()} (of {os.cpu_count()} CPUs)"
+    for library in REQUIRED:
+        figures[library] = _version(library) or "missing"
+    for library in OPTIONAL:
+        figures[library] = _version(library) or "not installed (optional)"
+    return figures
+
+
+def _version(library):
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,95 @@
+"""The package from outside: its names, what importing it loads, what it tells about itself."""
+
+import io
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+import entropic
+from entropic.solve.backend import name as backend_name
+
+OPTIONAL = ["pandas", "pyarrow", "matplotlib", "rich", "dask", "distributed", "skops", "cvxpy"]
+
+
+def test_every_public_name_is_there():
+    assert set(entropic.__all__) <= set(dir(entropic))
+    for name in entropic.__all__:
+        assert getattr(entropic, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        entropic.nothing  # noqa: B018
+
+
+def test_the_version_is_the_distributions():
+    assert entropic.__version__ == version("entropic-classifier")
+
+
+LOADED = """
+import sys, sklearn.linear_model
+before = set(sys.modules)
+import entropic
+print(*set(sys.modules) - before)
+"""
+
+BLOCKED = """
+import sys
+for name in sys.argv[1:]:
+    sys.modules[name] = None  # importing it raises ImportError
+import entropic
+fitted = entropic.EntropicClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+print(*fitted.predict([[0.0], [2.0]]))
+"""
+
+
+def run(script, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def test_import_loads_nothing_optional():
+    loaded = run(LOADED)
+    assert "entropic.classifier" in loaded
+    assert not set(OPTIONAL) & {name.partition(".")[0] for name in loaded}
+
+
+def test_fits_and_predicts_without_any_optional_library():
+    assert run(BLOCKED, *OPTIONAL) == ["a", "b"]
+
+
+def test_show_config_names_the_backend_and_the_libraries(capsys):
+    entropic.show_config()
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["entropic"] == entropic.__version__
+    assert lines["backend"].startswith(backend_name)
+    assert lines["numpy"] == version("numpy")
+    assert "threads" in lines and "skops" in lines
+    text = io.StringIO()
+    entropic.show_config(file=text)
+    assert text.getvalue().startswith("entropic")
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("choice", ["numpy", "auto", "neither"])
+def test_the_environment_chooses_the_backend(choice):
+    script = "from entropic.solve.backend import name; print(name)"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=dict(os.environ, ENTROPIC_BACKEND=choice),
+        capture_output=True,
+        text=True,
+    )
+    if choice == "neither":
+        assert done.returncode != 0 and "set it to 'auto', 'compiled' or 'numpy'" in done.stderr
+    elif choice == "numpy":
+        assert done.stdout.strip() == "numpy"
+    else:
+        assert done.stdout.strip() in ("compiled", "numpy")
+
+
+@pytest.mark.skipif("ENTROPIC_BACKEND" not in os.environ, reason="ENTROPIC_BACKEND is not set")
+def test_the_backend_asked_for_is_the_one_tested():
+    assert os.environ["ENTROPIC_BACKEND"] in (backend_name, "auto")
