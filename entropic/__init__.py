@@ -6,12 +6,13 @@ An Entropic Approach". Start with :class:`EntropicClassifier`.
 
 from ._version import __version__
 from .classifier import EntropicClassifier
+from .model_file import load_model
 from .solve import solve
 
 # Names that cost an import of their own, which most programs do without.
 _LAZY = {"show_config": "config"}
 
-__all__ = ["EntropicClassifier", "__version__", "show_config", "solve"]
+__all__ = ["EntropicClassifier", "__version__", "load_model", "show_config", "solve"]
 
 
 def __getattr__(name):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .data import checks
 from .data.design import Design
+from .model_file import save
 from .solve.entropy import Box, Loss
 from .solve.outcome import Status
 from .solve.problem import minimise
@@ -372,3 +373,22 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         predicted = predicted.astype(np.promote_types(predicted.dtype, label.dtype))
         predicted[self._uncertain(scores)] = label
         return predicted
+
+    # ------------------------------------------------------------------- disk
+
+    def save(self, path):
+        """Write the fitted classifier to a file that holds no code and no pickle.
+
+        :func:`entropic.load_model` reads it back; its predictions are the same bit by bit. The
+        file is written whole or not at all. The callback is not kept.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Raises
+        ------
+        ValueError
+            If the place cannot be written to, or a parameter is no plain data.
+        """
+        save(self, path)

@@ -1,0 +1,96 @@
+"""Bytes in, bytes out: transparent decompression, and writes that leave a whole file or none."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import stat
+import tempfile
+import zlib
+from pathlib import Path
+
+_COMPRESSED = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
+
+
+def read_bytes(path):
+    """The content of a file, decompressed where it is gzip, bzip2 or xz.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or it cannot be read, or its compression is damaged.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {str(path)!r}.") from None
+    except OSError as error:
+        raise ValueError(f"cannot read {str(path)!r}: {error.strerror or error}.") from None
+    for start, decompress in _COMPRESSED.items():
+        if content.startswith(start):
+            try:
+                return decompress(content)
+            except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+                raise ValueError(
+                    f"{str(path)!r} is damaged: its compressed content cannot be read ({error})."
+                ) from None
+    return content
+
+
+def check_writable(path):
+    """Refuse early what ``write_whole`` would refuse late."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise ValueError(f"cannot write {str(path)!r}: it is a directory.")
+    folder = target.parent
+    if not folder.is_dir():
+        raise ValueError(f"cannot write {str(path)!r}: there is no directory {str(folder)!r}.")
+    if not os.access(target if target.exists() and not target.is_file() else folder, os.W_OK):
+        raise ValueError(f"cannot write {str(path)!r}: permission denied.")
+
+
+def write_whole(path, content):
+    """Write bytes so that the file has all of them or stays as it was.
+
+    A temporary file beside the target takes its place in one step. Pipes and devices, which
+    have no such step, are written to directly.
+
+    Raises
+    ------
+    ValueError
+        If the place cannot be written to.
+    """
+    check_writable(path)
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+            return
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, _mode(target))
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise ValueError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
+
+
+def _mode(target):
+    """The permissions that an ordinary write would leave."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,113 @@
+"""From the labels in a file to two classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Labels:
+    """Which two classes the labels of a column make.
+
+    Attributes
+    ----------
+    positive, negative : str or int or float
+        The two classes.
+    members : list or None
+        With more than two labels: those that make the positive class; all others make the
+        negative one.
+    """
+
+    positive: object
+    negative: object
+    members: list | None = None
+
+    @classmethod
+    def learn(cls, raw, wanted=()):
+        """Settle the classes from the training labels.
+
+        Parameters
+        ----------
+        raw : array of shape (n_rows,)
+            Numbers, or words as objects.
+        wanted : list of str
+            Labels of the positive class; without any it is the greater of two.
+
+        Raises
+        ------
+        ValueError
+            If there is a single label, or more than two and none is wanted.
+        """
+        labels = tidy(raw)
+        known = list(dict.fromkeys(sorted(labels.tolist())))
+        shown = ", ".join(str(label) for label in known[:10])
+        shown += f" and {len(known) - 10} more" if len(known) > 10 else ""
+        if len(known) < 2:
+            raise ValueError(f"all rows have the label {known[0]!s}; give rows of two classes.")
+        members = [cls._among(known, label, shown) for label in wanted]
+        if len(known) == 2:
+            if len(members) == 2:
+                raise ValueError("--positive names both labels; name one of them.")
+            positive = members[0] if members else known[1]
+            return cls(positive, known[1 - known.index(positive)])
+        if not members:
+            raise ValueError(
+                f"there are {len(known)} labels ({shown}) and two classes are needed; "
+                "say with --positive LABEL, once or more, which labels make the positive class "
+                "against all others."
+            )
+        if len(set(members)) == len(known):
+            raise ValueError("--positive names every label; leave some for the other class.")
+        positive = " or ".join(str(label) for label in dict.fromkeys(members))
+        return cls(positive, f"not {positive}", members)
+
+    @staticmethod
+    def _among(known, wanted, shown):
+        for label in known:
+            if str(label) == wanted:
+                return label
+            if not isinstance(label, str):
+                try:
+                    if float(wanted) == label:
+                        return label
+                except ValueError:
+                    pass
+        raise ValueError(f"--positive {wanted!r} is not a label; the labels are {shown}.")
+
+    def apply(self, raw):
+        """The class of each row, and whether trailing dots had to be taken off.
+
+        Raises
+        ------
+        ValueError
+            If a label is neither of the two classes.
+        """
+        labels = tidy(raw)
+        if self.members is not None:
+            return np.where(np.isin(labels, self.members), self.positive, self.negative), False
+        classes = [self.negative, self.positive]
+        unknown = set(labels.tolist()) - set(classes)
+        if not unknown:
+            return labels, False
+        if all(isinstance(label, str) for label in unknown):
+            bare = np.array([_undotted(label, classes) for label in labels.tolist()])
+            if set(bare.tolist()) <= set(classes):
+                return bare, True
+        raise ValueError(
+            f"the label {min(unknown, key=str)!s} is not one of the training rows' "
+            f"({self.negative!s}, {self.positive!s}); mend or take out such rows."
+        )
+
+
+def _undotted(label, classes):
+    return label[:-1] if label not in classes and label.endswith(".") else label
+
+
+def tidy(raw):
+    """Labels as integers where all are whole numbers, as floats, or as strings."""
+    if raw.dtype.kind == "f":
+        whole = np.all(np.isfinite(raw)) and np.all(raw == np.rint(raw))
+        return raw.astype(np.int64) if whole and np.all(np.abs(raw) < 2**53) else raw
+    return np.array([str(label) for label in raw.tolist()])
