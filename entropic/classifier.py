@@ -298,7 +298,10 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
     def _watch(self, figures):
         """Show a step's figures when asked to, and pass them on."""
         if self.verbose:
-            shown = "  ".join(f"{name} {value:.6g}" for name, value in figures.items())
+            shown = "  ".join(
+                f"{name} {value if isinstance(value, str) else format(value, '.6g')}"
+                for name, value in figures.items()
+            )
             print(f"[{type(self).__name__}] {shown}")
         return self.callback is not None and self.callback(figures)
 

@@ -67,6 +67,26 @@ class Design:
             out[-1] -= self.mean @ out[:-1]
         return out
 
+    def outer_to_rows(self, scale):
+        """What makes ``Phi diag(scale) Phi^T`` of design rows Phi from the stored rows.
+
+        Returns
+        -------
+        inner : array of shape (n_columns + 1,)
+            Scale between the stored rows with their constant.
+        shift : array of shape (n_columns + 1,) or None
+            Coefficients whose scores are added to every row and to every column of the result.
+        """
+        inner = np.zeros(self.rows.n_columns + 1)
+        inner[: len(scale)] = scale
+        if self.scale is not None:
+            inner[:-1] /= self.scale**2
+        if self.mean is None:
+            return inner, None
+        # (z - mu) s (z' - mu) = z s z' - mu s z - mu s z' + mu s mu
+        between = self.mean * inner[:-1]
+        return inner, np.append(-between, 0.5 * (self.mean @ between))
+
     def take(self, indices):
         """The design of some of the rows."""
         return Design(self.rows.take(indices), self.mean, self.scale, self.constant)

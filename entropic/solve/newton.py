@@ -9,29 +9,11 @@ The unknown is the state u of the box (entropy.py), ``w = m + e tanh u``. With
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from .outcome import Status
 
 ARMIJO = 1e-4
 HALVINGS = 60
-
-
-class CholeskyStep:
-    """Newton directions by a factor of the n_features × n_features matrix."""
-
-    name = "newton-cholesky"
-    needs_curvature = True
-    needs_details = False
-
-    def direction(self, sweep, evaluation, scale, gamma, gap):
-        """Returns ``p`` and ``H dw`` for ``dw = r p``."""
-        matrix = evaluation.curvature * scale
-        matrix *= scale[:, None]
-        matrix.flat[:: len(matrix) + 1] += 1.0
-        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-        p = cho_solve(factor, -scale * gamma, check_finite=False)
-        return p, evaluation.curvature @ (scale * p)
 
 
 def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None):
@@ -41,7 +23,7 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None):
     ----------
     sweep : Sweep
     box : Box
-    step : CholeskyStep or another object with its members
+    step : CholeskyStep or another object with its members (newton_steps.py)
     tol : float
         Stops at a duality gap of ``tol * sweep.total_weight``.
     max_iter : int
@@ -56,18 +38,21 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None):
     evaluation : Evaluation
         At this state; the last one that the sweep made.
     report : dict
-        "status", "n_iter", "gap", "objective", "history".
+        "status", "n_iter", "gap", "objective", and "history": lists with an entry a step of
+        "gap", "objective", "step" (its length), "linear" ("cholesky", "dual", "cg" or "chord":
+        how its direction was found) and "inner" (the iterations of conjugate gradients in it).
     """
     state = np.zeros(sweep.n_features) if start is None else np.array(start, dtype=np.float64)
     goal = tol * sweep.total_weight
-    history = {"gap": [], "objective": [], "step": []}
+    history = {"gap": [], "objective": [], "step": [], "linear": [], "inner": []}
     at = _Point(sweep, box, step, state)
-    status, length, n_iter = None, 0.0, 0
+    status, length, n_iter, figures = None, 0.0, 0, {"linear": "", "inner": 0}
     while True:
-        history["gap"].append(at.gap)
-        history["objective"].append(at.objective)
-        history["step"].append(length)
-        figures = {"iteration": n_iter, "gap": at.gap, "objective": at.objective}
+        figures = {"iteration": n_iter, "gap": at.gap, "objective": at.objective, **figures}
+        for name, values in history.items():
+            values.append(length if name == "step" else figures[name])
+        if status is Status.CONVERGED:
+            break
         if callback is not None and callback(figures):
             status = Status.INTERRUPTED
         elif at.gap <= goal:
@@ -76,19 +61,16 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None):
             status = Status.MAX_ITER
         if status is Status.INTERRUPTED or status is Status.MAX_ITER or at.gap == 0:
             break
-        # At the goal the direction is already paid for: one step more squares the gap.
-        move, fall = _direction(sweep, box, step, at)
+        # At the goal the next factor is all but paid for: one step more squares the gap.
+        if status is Status.CONVERGED and not step.polishes:
+            break
+        move, fall = _direction(sweep, box, step, at, goal)
         following, length = _search(sweep, box, step, at, move, fall, status is not None)
         if following is None:
             status = status or Status.PRECISION
-            at = _Point(sweep, box, step, at.state, details=True)
+            at = _Point(sweep, box, step, at.state, last=True)
             break
-        at, n_iter = following, n_iter + 1
-        if status is Status.CONVERGED:
-            history["gap"].append(at.gap)
-            history["objective"].append(at.objective)
-            history["step"].append(length)
-            break
+        at, n_iter, figures = following, n_iter + 1, step.figures
     report = dict(
         status=status,
         n_iter=n_iter,
@@ -102,10 +84,11 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None):
 class _Point:
     """A state with everything one sweep tells about it."""
 
-    def __init__(self, sweep, box, step, state, details=False):
+    def __init__(self, sweep, box, step, state, last=False):
         self.state, self.coef = state, box.coef(state)
+        # the last one needs no curvature, but the figures of every sample
         self.evaluation = sweep.evaluate(
-            self.coef, step.needs_curvature, step.needs_details or details
+            self.coef, step.needs_curvature and not last, step.needs_details or last
         )
         self.entropy = box.value(state)
         self.objective = self.entropy + self.evaluation.value
@@ -113,10 +96,10 @@ class _Point:
         self.gap = box.gap(state, -self.evaluation.gradient)
 
 
-def _direction(sweep, box, step, at):
+def _direction(sweep, box, step, at, goal):
     """Newton's move of the state, and the slope of the objective along it."""
     scale = box.scale(at.state)
-    p, bent = step.direction(sweep, at.evaluation, scale, at.gamma, at.gap)
+    p, bent = step.direction(sweep, at.evaluation, scale, at.gamma, at.gap, goal)
     ratio = box.half_width / box.entropy_weight
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         # where the scale has underflowed, the same move read off the equation itself
@@ -124,19 +107,24 @@ def _direction(sweep, box, step, at):
     return move, float((scale * at.gamma) @ p)
 
 
+def _noise(at):
+    """Differences of the objective below this are rounding: there the gap decides."""
+    return 8 * np.finfo(np.float64).eps * (abs(at.entropy) + abs(at.evaluation.value))
+
+
+def _accepts(at, trial, length, fall):
+    change = trial.objective - at.objective
+    return change <= ARMIJO * length * fall or (change <= _noise(at) and trial.gap < 0.9 * at.gap)
+
+
 def _search(sweep, box, step, at, move, fall, last):
     """Backtracking on the objective; the full step is nearly always taken."""
-    # Differences below the rounding of the two sums say nothing: there the gap decides.
-    noise = 8 * np.finfo(np.float64).eps * (abs(at.entropy) + abs(at.evaluation.value))
     length = 1.0
     for _ in range(HALVINGS):
-        trial = _Point(sweep, box, step, box.moved(at.state, length * move), details=last)
-        change = trial.objective - at.objective
-        if change <= ARMIJO * length * fall:
+        trial = _Point(sweep, box, step, box.moved(at.state, length * move), last)
+        if _accepts(at, trial, length, fall):
             return trial, length
-        if change <= noise and trial.gap < 0.9 * at.gap:
-            return trial, length
-        if length * abs(fall) <= noise and not trial.gap < at.gap:
+        if length * abs(fall) <= _noise(at) and not trial.gap < at.gap:
             return None, 0.0
         length /= 2
     return None, 0.0

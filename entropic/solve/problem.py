@@ -13,7 +13,8 @@ from entropic.data.checks import (
 from entropic.data.design import Design
 
 from .entropy import Box, Loss
-from .newton import CholeskyStep, newton
+from .newton import newton
+from .newton_steps import choose_step
 from .outcome import MESSAGES, Outcome, Status
 from .rows import rows_of
 from .spectral import RULES, spectral
@@ -110,7 +111,7 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
         return spectral(
             sweep, box, solver=solver, tol=tol, max_iter=max_iter, start=start, callback=callback
         )
-    step = CholeskyStep()
+    step = choose_step(sweep)
     state, evaluation, report = newton(
         sweep,
         box,

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .backend import sweeps
+from .cost import Work
+from .target import Target
 
 
 @dataclass
@@ -80,6 +82,40 @@ class Sweep:
             self.design.rows, self.bend, self.design.to_rows(direction), self.n_threads
         )
         return self.design.from_rows(out)
+
+    def curvature(self):
+        """Curvature at the last evaluation with details, by a read of its own."""
+        self.count += 1
+        matrix = sweeps.curvature(self.design.rows, self.bend, self.n_threads)
+        return self.design.curvature_from_rows(matrix)
+
+    def outer(self, scale):
+        """``Phi diag(scale) Phi^T``, n_samples × n_samples, for design rows Phi without sign."""
+        self.count += 1
+        inner, shift = self.design.outer_to_rows(scale)
+        matrix = sweeps.outer(self.design.rows, inner, self.n_threads)
+        if shift is not None:
+            shift = sweeps.scores(self.design.rows, shift, self.n_threads)
+            matrix += shift
+            matrix += shift[:, None]
+        return matrix
+
+    def adjoint(self, pull):
+        """``Phi^T pull`` for design rows Phi without sign."""
+        self.count += 1
+        return self.design.from_rows(sweeps.adjoint(self.design.rows, pull, self.n_threads))
+
+    def take(self, indices):
+        """A sweep over some of the rows."""
+        target = self.target
+        columns = (target.sign, target.weights, target.offset)
+        columns = [values if len(values) == 1 else values[indices] for values in columns]
+        return Sweep(self.design.take(indices), Target(*columns, target.loss), self.n_threads)
+
+    @property
+    def work(self):
+        """Sizes of the data, from which the cost of each kind of step follows."""
+        return Work.of(self.design)
 
     def scores(self, coef):
         """The design's scores ``f``, without sign and offset."""

@@ -1,0 +1,218 @@
+"""What a Newton step costs, by the shape of the data: the model that chooses the linear algebra.
+
+M samples, N features (of the design), z stored numbers, and
+
+    pairs  = sum_i n_i (n_i + 1) / 2     n_i numbers stored in row i; M N (N + 1)/2 when dense
+    cross  = sum_j m_j (m_j + 1) / 2     m_j numbers stored in column j; N M (M + 1)/2 when dense
+
+One step of each kind, beyond the sweep that evaluates it (about z multiply-adds twice, and one
+solution of ``b + slack ln b = t`` a sample):
+
+    kind      forms and factors                           time                     bytes
+    cholesky  I + r D^T diag(h) D r,   N × N              pairs + N^3/3            16 N^2
+    dual      I + A A^T, A = sqrt(h) D r,   M × M         cross + M^3/3, 2 sweeps  16 M^2
+    cg        nothing: one sweep an iteration             sweeps                   8 (12 N + 4 M)
+
+The bytes are those of the matrix and its factor. Conjugate gradients stop early far from the
+solution and gain from every cluster of the spectrum, so their count is not known beforehand;
+20 to 60 sweeps in all are usual on standardised or text data, hundreds on badly scaled ones.
+That is met as the owner of a ski rents or buys (newton_steps.py): sweeps are paid until together
+they have cost as much as a factor, then the factor is bought. The total is then at most about
+twice that of the better choice, whichever it was.
+
+The times per unit were measured on one core of a current x86-64 machine. Only their ratios
+matter, and only to about a factor of two.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+# Seconds a unit of work.
+DENSE_NUMBER = 5e-10  # one stored number in one sweep
+SPARSE_NUMBER = 2.5e-9
+SAMPLE = 2e-8  # the loss and its derivatives
+DENSE_PAIR = 6e-11  # one product inside a block-wise matrix product
+SPARSE_PAIR = 1.5e-9  # one product scattered into a matrix
+FACTOR_FLOP = 6e-11  # one multiply-add of a Cholesky factor
+CALL = 5e-5  # a sweep's fixed cost
+
+# A factor in every step is taken without trying conjugate gradients where it adds less than this
+# many sweeps to the one that evaluates the step.
+CHEAP_FACTOR = 6.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """Sizes of the data that decide what a step costs.
+
+    Attributes
+    ----------
+    n_samples, n_features : int
+    entries : int
+        Stored numbers, z.
+    pairs, cross : int
+        Products in a curvature of the features' and of the samples' side.
+    sparse : bool
+    random_access : bool
+        Whether single rows can be taken and per-sample arrays are kept: rows in memory. What can
+        only be streamed is solved with the curvature that comes with each read, where it fits.
+    """
+
+    n_samples: int
+    n_features: int
+    entries: int
+    pairs: int
+    cross: int
+    sparse: bool = False
+    random_access: bool = True
+
+    @classmethod
+    def dense(cls, n_samples, n_features, random_access=True):
+        """Rows of which every number is stored, or computed as it is needed."""
+        m, n = int(n_samples), int(n_features)
+        return cls(m, n, m * n, m * n * (n + 1) // 2, n * m * (m + 1) // 2, False, random_access)
+
+    @classmethod
+    def of(cls, design):
+        """Sizes of a design in memory."""
+        rows = design.rows
+        if getattr(rows, "columns", None) is None:
+            return cls.dense(design.n_samples, design.n_features)
+        starts, constant = np.asarray(rows.starts), int(design.constant)
+        in_row = np.diff(starts).astype(np.float64) + constant
+        entries = int(starts[-1] - starts[0]) + constant * design.n_samples
+        n_features, n_samples = int(design.n_features), int(design.n_samples)
+        if design.mean is not None:
+            # centring couples every column with every other, by terms of rank one
+            pairs = float(in_row @ (in_row + 1)) / 2 + n_features**2
+        else:
+            pairs = float(in_row @ (in_row + 1)) / 2
+        # The columns' counts take a read of the indices; without them their mean, from below.
+        mean = entries / n_features
+        cross = n_features * mean * (mean + 1) / 2
+        if n_features > n_samples:
+            used = rows.columns[starts[0] : starts[-1]]
+            in_column = np.bincount(used, minlength=rows.n_columns).astype(np.float64)
+            cross = float(in_column @ (in_column + 1)) / 2
+        return cls(n_samples, n_features, entries, int(pairs), int(cross), True)
+
+    @property
+    def sweep(self):
+        """Seconds of one sweep."""
+        number = SPARSE_NUMBER if self.sparse else DENSE_NUMBER
+        return CALL + self.entries * number + self.n_samples * SAMPLE
+
+    @property
+    def curvature(self):
+        """Seconds of forming the N × N curvature, beyond the sweep."""
+        return self.pairs * (SPARSE_PAIR if self.sparse else DENSE_PAIR) + self.n_features**2 * 1e-9
+
+    @property
+    def outer(self):
+        """Seconds of forming the M × M matrix."""
+        return self.cross * (SPARSE_PAIR if self.sparse else DENSE_PAIR) + self.n_samples**2 * 1e-9
+
+    @property
+    def cholesky(self):
+        """Seconds that a Cholesky step adds to its sweep."""
+        return self.curvature + factor_time(self.n_features)
+
+    @property
+    def dual(self):
+        """Seconds that a dual step adds to its sweep."""
+        return self.outer + factor_time(self.n_samples) + 2 * self.sweep
+
+    @property
+    def cholesky_bytes(self):
+        return 16 * self.n_features**2
+
+    @property
+    def dual_bytes(self):
+        return 16 * self.n_samples**2
+
+    @property
+    def cg_bytes(self):
+        return 8 * (12 * self.n_features + 4 * self.n_samples)
+
+
+def factor_time(size):
+    """Seconds of a Cholesky factor of a size × size matrix."""
+    return size**3 / 3 * FACTOR_FLOP + size**2 * 2e-9
+
+
+def choose(work, limit=None):
+    """The kind of step for these sizes.
+
+    Parameters
+    ----------
+    work : Work
+    limit : int or None
+        Bytes that may be allocated; None is four fifths of the machine's memory.
+
+    Returns
+    -------
+    kind : {"cholesky", "dual", "cg"}
+        "cg" begins with conjugate gradients; ``factor`` tells what it may buy.
+    factor : {"cholesky", "dual", None}
+        The cheaper factor that fits into memory, None if none does.
+
+    Raises
+    ------
+    ValueError
+        If not even the vectors of conjugate gradients fit.
+    """
+    limit = memory_limit() if limit is None else limit
+    fitting = []
+    if work.cholesky_bytes <= limit:
+        fitting.append((work.cholesky, "cholesky"))
+    if work.random_access and work.dual_bytes <= limit:
+        fitting.append((work.dual, "dual"))
+    if not fitting:
+        check_fits(work.n_features, work.cg_bytes, limit)
+        return "cg", None
+    seconds, factor = min(fitting)
+    cheap = seconds <= CHEAP_FACTOR * work.sweep
+    return (factor if cheap else "cg"), factor
+
+
+def check_fits(n_features, needed, limit=None):
+    """Refuse what cannot fit into memory, before it is tried.
+
+    Parameters
+    ----------
+    n_features : int
+        Columns of the design.
+    needed : int
+        Bytes.
+
+    Raises
+    ------
+    ValueError
+        Naming both numbers.
+    """
+    limit = memory_limit() if limit is None else limit
+    if needed > limit:
+        raise ValueError(
+            f"A design of {int(n_features)} columns needs {int(needed)} bytes of memory, and "
+            f"{int(limit)} can be had; lower degree, use interaction_only or fewer features."
+        )
+
+
+def memory_limit():
+    """Bytes that one problem may take: four fifths of what this process can have."""
+    total = 1 << 62
+    # a platform that does not say: there the allocation itself will
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    # inside a container with a limit
+    with (
+        contextlib.suppress(OSError, ValueError),
+        open("/sys/fs/cgroup/memory.max") as file,
+    ):
+        total = min(total, int(file.read()))
+    return total * 4 // 5
