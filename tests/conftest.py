@@ -1,7 +1,18 @@
-"""What every test shares: the name of the backend that is being tested, in the report's head."""
+"""What every test shares: one package under test, also in the processes that tests start."""
 
+import os
+from pathlib import Path
+
+import entropic
 from entropic.solve.backend import name
+
+# A child process started in the repository would import the source folder, which has no compiled
+# kernels, and quietly test something else.
+os.environ["PYTHONSAFEPATH"] = "1"
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(Path(entropic.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
 
 
 def pytest_report_header():
-    return f"entropic backend: {name}"
+    return f"entropic: {entropic.__file__}, backend: {name}"

@@ -27,6 +27,6 @@ if choice != "numpy":
                 "reinstall with a C compiler or unset the variable."
             ) from error
 if name == "numpy":
-    from . import numpy_sweeps as sweeps  # noqa: F401
+    from . import numpy_sweeps as sweeps  # type: ignore[no-redef]  # noqa: F401
 
 from . import numpy_spectral as spectral  # noqa: E402, F401
