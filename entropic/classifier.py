@@ -12,12 +12,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .data import checks
-from .data.design import Design
+from .data.monomials import Monomials
+from .data.scaling import design_of
 from .model_file import save
 from .solve.entropy import Box, Loss
 from .solve.outcome import Status
 from .solve.problem import minimise
-from .solve.rows import DenseRows, rows_of
 from .solve.sweep import Sweep, sweeps
 from .solve.target import Target
 from .solve.threads import effective_threads
@@ -26,11 +26,6 @@ from .uncertainty.band import extremes
 # What scikit-learn is asked to check of X; types and finiteness are checked here, where the
 # message can name the place and where no wider copy is made than the values need.
 _READING = dict(accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
-
-
-def _work(X):
-    """Numbers that one sweep reads."""
-    return X.nnz if sp.issparse(X) else X.size
 
 
 class EntropicClassifier(ClassifierMixin, BaseEstimator):
@@ -82,9 +77,13 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : array of shape (2,)
         Positive scores mean ``classes_[1]``.
-    coef_ : array of shape (1, n_features)
+    coef_ : array of shape (1, n_features), or (1, n_monomials) above degree 1
     intercept_ : array of shape (1,)
-        ``decision_function(X) == X @ coef_.T + intercept_`` in the units of X.
+        ``decision_function(X) == X @ coef_.T + intercept_`` in the units of X; above degree 1
+        ``== monomials_.transform(X) @ coef_.T + intercept_``.
+    monomials_ : Monomials
+        Where X is standardised, of the standardised features: in raw ones the terms of a
+        polynomial far from zero cancel, and its coefficients would have no digits left.
     band_ : tuple of two floats
         Scores between which a point is uncertain.
     separation_ : float
@@ -185,11 +184,11 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         sweep = Sweep(
             design,
             Target.of(loss, sign, weights, self.margin),
-            effective_threads(self.n_jobs, _work(X)),
+            effective_threads(self.n_jobs, design.rows.n_entries),
         )
         outcome = minimise(
             sweep,
-            self._box(X.shape[1]),
+            self._box(design.rows.n_columns),
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -264,20 +263,17 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         return weights
 
     def _design(self, X, weights):
-        rows = rows_of(X)
         scaled = not sp.issparse(X) if self.standardize == "auto" else self.standardize
-        if not scaled:
-            return Design(rows, constant=self.fit_intercept)
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean, variance = sweeps.moments(rows, weights)
-        scale = np.sqrt(variance)
-        checks.check_deviations(scale, getattr(self, "feature_names_in_", None))
-        # a deviation that is mere rounding of the mean is that of a constant column
-        constant = scale <= 10 * np.finfo(X.dtype).eps * np.abs(mean)
-        scale[constant | (scale < checks.SMALLEST_DEVIATION)] = 1.0
-        if isinstance(rows, DenseRows):
-            return Design(rows.centred(mean), None, scale, self.fit_intercept)
-        return Design(rows, mean, scale, self.fit_intercept)
+        self.monomials_ = Monomials(self.degree, interaction_only=self.interaction_only)
+        return design_of(
+            X,
+            weights,
+            self.monomials_,
+            scaled=scaled,
+            constant=self.fit_intercept,
+            n_jobs=self.n_jobs,
+            names=getattr(self, "feature_names_in_", None),
+        )
 
     def _box(self, n_columns):
         upper = np.full(n_columns, float(self.bound))
@@ -331,8 +327,9 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._numbers(validate_data(self, X, reset=False, **_READING))
-        threads = effective_threads(self.n_jobs, _work(X))
-        return sweeps.scores(rows_of(X), np.append(self.coef_[0], self.intercept_), threads)
+        rows = self.monomials_.rows(X)
+        coef = np.append(self.coef_[0], self.intercept_)
+        return sweeps.scores(rows, coef, effective_threads(self.n_jobs, rows.n_entries))
 
     def predict(self, X):
         """The class on whose side of the surface each row lies.

@@ -1,26 +1,15 @@
 """The sweeps in NumPy: the fallback, and the reference for the compiled kernels.
 
 Every function walks the rows in blocks, so that memory stays at one block whatever the data,
-and takes any rows object with ``n_samples``, ``n_columns`` and ``block(start, stop)``. The
-compiled module offers the same functions with the same signatures. Coefficients and gradients
-have length ``n_columns + 1``: the constant's place is the last.
+and takes any rows object with ``n_samples``, ``n_columns``, ``ranges()`` and
+``block(start, stop)``. The compiled module offers the same functions with the same signatures.
+Coefficients and gradients have length ``n_columns + 1``: the constant's place is the last.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-
-BLOCK_ENTRIES = 1 << 17
-
-
-def _blocks(rows):
-    """Row ranges whose expanded block has about ``BLOCK_ENTRIES`` numbers."""
-    step = max(1, BLOCK_ENTRIES // max(1, rows.n_columns))
-    if rows.columns is not None:
-        step = max(step, 4096)
-    for start in range(0, rows.n_samples, step):
-        yield start, min(start + step, rows.n_samples)
 
 
 def _part(array, start, stop):
@@ -50,7 +39,7 @@ def scores(rows, coef, n_threads=1):
     array of shape (n_samples,), float64
     """
     out = np.empty(rows.n_samples)
-    for start, stop in _blocks(rows):
+    for start, stop in rows.ranges():
         out[start:stop] = rows.block(start, stop) @ coef[:-1] + coef[-1]
     return out
 
@@ -91,7 +80,7 @@ def evaluate(
     value, gradient = 0.0, np.zeros(size)
     matrix = np.zeros((size, size)) if curvature else None
     loss = target.loss
-    for start, stop in _blocks(rows):
+    for start, stop in rows.ranges():
         block = rows.block(start, stop)
         sign = _part(target.sign, start, stop)
         weights = _part(target.weights, start, stop)
@@ -122,7 +111,7 @@ def product(rows, bend, vector, n_threads=1):
     array of shape (n_columns + 1,)
     """
     out = np.zeros(rows.n_columns + 1)
-    for start, stop in _blocks(rows):
+    for start, stop in rows.ranges():
         block = rows.block(start, stop)
         pull = bend[start:stop] * (block @ vector[:-1] + vector[-1])
         out[:-1] += block.T @ pull
@@ -138,7 +127,7 @@ def adjoint(rows, pull, n_threads=1):
     array of shape (n_columns + 1,)
     """
     out = np.zeros(rows.n_columns + 1)
-    for start, stop in _blocks(rows):
+    for start, stop in rows.ranges():
         out[:-1] += rows.block(start, stop).T @ pull[start:stop]
         out[-1] += pull[start:stop].sum()
     return out
@@ -152,7 +141,7 @@ def curvature(rows, bend, n_threads=1):
     array of shape (n_columns + 1, n_columns + 1), symmetric
     """
     total = np.zeros((rows.n_columns + 1, rows.n_columns + 1))
-    for start, stop in _blocks(rows):
+    for start, stop in rows.ranges():
         _add_curvature(total, rows.block(start, stop), bend[start:stop])
     return total
 
@@ -169,9 +158,9 @@ def outer(rows, scale, n_threads=1):
     array of shape (n_samples, n_samples), symmetric
     """
     out = np.empty((rows.n_samples, rows.n_samples))
-    for start, stop in _blocks(rows):
+    for start, stop in rows.ranges():
         left = rows.block(start, stop)
-        for begin, end in _blocks(rows):
+        for begin, end in rows.ranges():
             if begin > start:
                 break
             right = rows.block(begin, end)
@@ -197,7 +186,7 @@ def quadratic(rows, factor, n_threads=1):
     array of shape (n_samples,)
     """
     out = np.empty(rows.n_samples)
-    for start, stop in _blocks(rows):
+    for start, stop in rows.ranges():
         part = rows.block(start, stop) @ factor[:-1] + factor[-1]
         out[start:stop] = np.einsum("ij,ij->i", part, part)
     return out
@@ -216,11 +205,11 @@ def moments(rows, weights, n_threads=1):
     """
     total = float(weights[0]) * rows.n_samples if len(weights) == 1 else float(weights.sum())
     mean = np.zeros(rows.n_columns)
-    for start, stop in _blocks(rows):
+    for start, stop in rows.ranges():
         share = np.broadcast_to(_part(weights, start, stop), stop - start) / total
         mean += rows.block(start, stop).T @ share
     variance, filled = np.zeros(rows.n_columns), np.zeros(rows.n_columns)
-    for start, stop in _blocks(rows):
+    for start, stop in rows.ranges():
         block = rows.block(start, stop)
         share = np.broadcast_to(_part(weights, start, stop), stop - start) / total
         if sp.issparse(block):

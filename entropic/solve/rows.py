@@ -10,6 +10,15 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+# Numbers in a block that NumPy works on at once.
+BLOCK_ENTRIES = 1 << 17
+
+
+def even_ranges(n_samples, step):
+    """Row ranges of ``step`` rows, the last one shorter."""
+    for start in range(0, n_samples, step):
+        yield start, min(start + step, n_samples)
+
 
 class DenseRows:
     """Rows of a two-dimensional float32 or float64 array, in whatever order it is stored.
@@ -31,6 +40,15 @@ class DenseRows:
     @property
     def columns(self):
         return None
+
+    @property
+    def n_entries(self):
+        """Numbers that one sweep works on."""
+        return self.values.size
+
+    def ranges(self):
+        """Row ranges of about ``BLOCK_ENTRIES`` numbers."""
+        return even_ranges(self.n_samples, max(1, BLOCK_ENTRIES // max(1, self.n_columns)))
 
     def block(self, start, stop):
         """Rows ``start:stop`` as float64, centred."""
@@ -68,6 +86,16 @@ class SparseRows:
     @classmethod
     def of(cls, matrix):
         return cls(matrix.data, matrix.indices, matrix.indptr, matrix.shape[1])
+
+    @property
+    def n_entries(self):
+        """Numbers that one sweep works on."""
+        return int(self.starts[-1]) - int(self.starts[0])
+
+    def ranges(self):
+        """Row ranges of about ``BLOCK_ENTRIES`` numbers were every column filled, or 4096 rows."""
+        step = max(4096, BLOCK_ENTRIES // max(1, self.n_columns))
+        return even_ranges(self.n_samples, step)
 
     def block(self, start, stop):
         """Rows ``start:stop`` as a float64 CSR matrix."""
