@@ -17,8 +17,9 @@ from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import entropic
 from entropic import EntropicClassifier
+from entropic.data import monomials, scaling
+from entropic.solve.rows import rows_of
 
 
 @pytest.fixture
@@ -260,8 +261,8 @@ def test_unsorted_duplicate_and_zero_entries_equal_dense_and_stay_as_they_were(s
 
 def test_float_data_are_not_copied(monkeypatch, two_clouds):
     seen = []
-    rows_of = entropic.classifier.rows_of
-    monkeypatch.setattr(entropic.classifier, "rows_of", lambda X: seen.append(X) or rows_of(X))
+    for module in (scaling, monomials):
+        monkeypatch.setattr(module, "rows_of", lambda X: seen.append(X) or rows_of(X))
     X, y = two_clouds
     for dtype in (np.float64, np.float32):
         given = X.astype(dtype)

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .numpy_sweeps import _blocks, _part
+from .numpy_sweeps import _part
 from .outcome import Status
 
 ARMIJO = 1e-4
@@ -231,7 +231,7 @@ class _Loop:
         coef = design.to_rows(self.box.coef(self.box.state_of_tau(self.tau)))
         before = self.residual.copy()
         total = np.zeros(rows.n_columns + 1)
-        for start, stop in _blocks(rows):
+        for start, stop in rows.ranges():
             block = rows.block(start, stop)
             part = slice(start, stop)
             sign = _part(target.sign, start, stop)
@@ -290,7 +290,7 @@ class _Loop:
         sign = np.broadcast_to(self.target.sign, self.ratio.shape)
         pull = (sign * self.weights * excess)[held]
         total = np.zeros(rows.n_columns + 1)
-        for start, stop in _blocks(rows):
+        for start, stop in rows.ranges():
             total[:-1] += rows.block(start, stop).T @ pull[start:stop]
             total[-1] += pull[start:stop].sum()
         self.move -= self.design.from_rows(total)
