@@ -21,6 +21,7 @@ OWN_TYPES = {
     "entropic.classifier": {"EntropicClassifier"},
     "entropic.data.encoding": {"TableEncoder", "IndexedEncoder", "NumberColumn", "WordColumn"},
     "entropic.data.labels": {"Labels"},
+    "entropic.data.monomials": {"Monomials"},
     "entropic.data.preprocessing": {"Preprocessing"},
 }
 PLAIN_TYPES = {
@@ -130,6 +131,7 @@ def _check_node(node):
 def _check_model(model):
     """Refuse an object that is not a fitted classifier with numbers that fit together."""
     from .classifier import EntropicClassifier
+    from .data.monomials import Monomials
     from .data.preprocessing import Preprocessing
 
     if type(model) is not EntropicClassifier:
@@ -146,8 +148,9 @@ def _check_model(model):
         raise ValueError("its classes do not fit its coefficients")
     if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
         raise ValueError("its coefficients are not finite")
-    if model.degree == 1 and coef.shape[1] != model.n_features_in_:
-        raise ValueError("its coefficients do not fit its features")
+    if type(model.monomials_) is not Monomials:
+        raise ValueError("its monomials are of another type")
+    model.monomials_.check(model, coef.shape[1])
     if np.isnan(np.asarray(model.band_, dtype=np.float64)).any():
         raise ValueError("its band is not a number")
     preprocessing = getattr(model, "preprocessing_", None)

@@ -86,11 +86,14 @@ class Monomials(TransformerMixin, BaseEstimator):
     def _describe(self, n_features, centre=None, factor=None, columns=None):
         """Set the fitted attributes; the classifier's way in, which has checked its X."""
         self.n_features_in_ = n_features
-        self._listing = Listing(n_features, self.degree, self.interaction_only)
         self.centre_, self.factor_, self.columns_ = centre, factor, columns
         n_columns = self._listing.n_monomials if columns is None else len(columns)
         self.n_output_features_ = n_columns + bool(self.include_constant)
         return self
+
+    @property
+    def _listing(self):
+        return Listing(self.n_features_in_, self.degree, self.interaction_only)
 
     def _check(self, X, reset=False):
         X = validate_data(
@@ -103,6 +106,27 @@ class Monomials(TransformerMixin, BaseEstimator):
         )
         checks.check_finite(X, "X", getattr(self, "feature_names_in_", None))
         return X
+
+    def check(self, model, n_coefficients):
+        """Refuse fitted attributes, as of a file, that do not fit a model's."""
+        if (self.degree, self.n_features_in_) != (model.degree, model.n_features_in_):
+            raise ValueError("its monomials do not fit its features")
+        if self.interaction_only is not model.interaction_only or self.include_constant:
+            raise ValueError("its monomials do not fit its parameters")
+        listing = self._listing
+        for array in (self.centre_, self.factor_):
+            if array is not None and not (
+                _is_array(array, np.float64, self.n_features_in_) and np.isfinite(array).all()
+            ):
+                raise ValueError("its features' standards are damaged")
+        n_columns, columns = listing.n_monomials, self.columns_
+        if columns is not None:
+            n_columns = len(columns)
+            ends = np.concatenate([[-1], columns, [listing.n_monomials]])
+            if not (_is_array(columns, np.int64, n_columns) and (np.diff(ends) > 0).all()):
+                raise ValueError("its list of monomials is damaged")
+        if not n_columns == self.n_output_features_ == n_coefficients:
+            raise ValueError("its coefficients do not fit its monomials")
 
     def rows(self, X):
         """The monomials of checked rows, for sweeps: nothing is expanded.
@@ -244,6 +268,10 @@ class Monomials(TransformerMixin, BaseEstimator):
         if seen is not None and not np.array_equal(seen, names):
             raise ValueError("input_features is not equal to feature_names_in_; leave it out.")
         return names
+
+
+def _is_array(array, dtype, length):
+    return isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == (length,)
 
 
 def _name(features, names):
