@@ -35,10 +35,9 @@ RATIO = 0.8  # of the two Barzilai-Borwein steps, below which a short one is tak
 SHORT_STEPS = 5  # the shortest of so many last short steps
 CLAMP = 1e10  # farthest factor from the exact minimiser along the gradient
 TRIALS = 100
-GAP_EVERY = 10  # steps between exact evaluations of the gap while it is far from the goal
 PATIENCE = 200  # steps, all below rounding, without progress before giving up
 EPS = np.finfo(np.float64).eps
-FIGURES = ("iteration", "gap", "objective", "residual_norm", "step")
+FIGURES = ("iteration", "gap", "objective", "gradient_norm", "step")
 
 
 @dataclass(frozen=True)
@@ -105,23 +104,24 @@ def iterate(
     -------
     dict
         "status", "n_iter", "n_reads" (of all rows; reading some counts as a fraction), "gap",
-        "objective", "residual_norm" and "n_recorded".
+        "objective", "gradient_norm" and "n_recorded".
     """
     loop = _Loop(design, target, box, ratio, tau, residual)
     history = _Record(record)
     recent = deque(maxlen=rule.memory)
     shorts = deque(maxlen=SHORT_STEPS)
-    best_primal, best_model, stalled, length = math.inf, math.inf, 0, 0.0
-    n_iter, status = 0, None
+    best_primal = best_model = seen_model = math.inf
+    n_iter, stalled, length, status = 0, 0, 0.0, None
     loop.read(0.0, 0.0)
     while True:
         recent.append(loop.dual)
         near = loop.model <= 2 * goal_gap or loop.norm <= goal_norm
-        if near or n_iter % GAP_EVERY == 0 or n_iter == max_iter:
-            best_primal = min(best_primal, loop.gap() - loop.dual)
-        gap = max(best_primal + loop.dual, 0.0)
-        if near:
-            gap = loop.gap()
+        # the exact gap takes logarithms: only where it may end the work, or has fallen tenfold
+        if near or loop.model <= 0.1 * seen_model or n_iter == 0:
+            seen_model, gap = loop.model, loop.gap()
+            best_primal = min(best_primal, gap - loop.dual)
+        if not near:
+            gap = max(best_primal + loop.dual, 0.0)
         history.add(n_iter, gap, best_primal, loop.norm, length)
         noise = 8 * EPS * loop.size
         if loop.model < 0.9 * best_model:
@@ -154,7 +154,7 @@ def iterate(
         n_reads=loop.n_reads,
         gap=final,
         objective=final - loop.dual,
-        residual_norm=loop.norm,
+        gradient_norm=loop.norm,
         n_recorded=history.count,
     )
 
@@ -215,7 +215,7 @@ class _Loop:
         target = self.target
         with np.errstate(over="ignore", invalid="ignore"):
             terms = margin + 0.5 * self.slack * ratio**2 - ratio * target.offset
-            samples = float(np.sum(self.weights * terms, where=self.counts))
+            samples = float(np.sum(self.weights * terms))
         entropy = self.box.conjugate(tau)
         value = entropy + samples
         return (value if value == value else math.inf), abs(entropy) + abs(samples)
@@ -245,18 +245,18 @@ class _Loop:
         self._measure(share * self.direction, self.residual - before)
 
     def _free(self, part=slice(None)):
-        """The residual where it can move the multipliers, else 0."""
+        """The residual where it can move the multiplier: not where a bound holds it, nor at weight 0."""
         residual = self.residual[part]
         if self.inequality:
             residual = np.where((self.ratio[part] > 0) | (residual < 0), residual, 0.0)
-        return residual
+        return np.where(self.weights[part] > 0, residual, 0.0)
 
     def _measure(self, moved, change):
         """The sums over the samples on which lengths and endings are decided."""
         q, gradient = self.weights, self._free()
         bend = self.margin + self.slack
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            self.norm = float(np.sqrt(np.sum(gradient**2, where=self.counts)))
+            self.norm = float(np.sqrt(np.sum(gradient**2)))
             self.ss = float(np.sum(q * moved**2))
             self.sy = float(np.sum(q * moved * change))
             self.yy = float(np.sum(q * change**2, where=moved != 0))
@@ -267,7 +267,7 @@ class _Loop:
             # curvature of the dual along the gradient, its length divided out beforehand
             scale = math.sqrt(self.gg) if self.gg > 0 else 1.0
             along = self.box.scale(self.box.state_of_tau(self.tau)) * (self.pull / scale)
-            curvature = float(np.sum(along**2)) + float(np.sum(q * bend * (gradient / scale) ** 2))
+            curvature = float(np.sum(along**2)) + float(np.sum(q * bend * gradient**2)) / scale**2
             self.exact = 1 / curvature if 0 < curvature < math.inf else 1.0
             self.fall = self.exact * self.gg
 
@@ -360,4 +360,4 @@ class _Record:
 
     @staticmethod
     def figures(n_iter, gap, objective, norm):
-        return {"iteration": n_iter, "gap": gap, "objective": objective, "residual_norm": norm}
+        return {"iteration": n_iter, "gap": gap, "objective": objective, "gradient_norm": norm}
