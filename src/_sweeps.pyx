@@ -1,10 +1,84 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Bindings of the compiled sweeps. The numbers are made in C, without the interpreter."""
+"""Bindings of the compiled sweeps. The numbers are made in C, without the interpreter.
+
+What each function computes is said in solve/numpy_sweeps.py, its twin of the same name. Rows
+come as a :class:`RowView`.
+"""
+
+import os
+
+import numpy as np
+
+from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int8_t
 
 cdef extern from "cpu.h" nogil:
     const char *c_simd_level "simd_level"()
     int c_has_openmp "has_openmp"()
     int c_max_threads "max_threads"()
+
+cdef extern from "rows.h" nogil:
+    ctypedef enum rows_kind:
+        ROWS_SPARSE
+    ctypedef struct rows:
+        rows_kind kind
+        ptrdiff_t n_samples, n_columns
+        int is_float
+        const char *values
+        ptrdiff_t row_stride, column_stride
+        const double *centre
+        const void *columns
+        const void *starts
+        int wide_columns, wide_starts
+        ptrdiff_t n_entries
+    void rows_choose_kind(rows *view)
+    ptrdiff_t row_start(const rows *view, ptrdiff_t row)
+
+cdef extern from "loss.h" nogil:
+    ctypedef struct loss:
+        pass
+    void loss_prepare()
+    loss loss_of(double slack, int inequality)
+    double loss_block(const loss *l, ptrdiff_t count, const double *reach, const double *weights,
+                      double *log_margins, double *bend)
+
+cdef extern from "sweep.h" nogil:
+    ctypedef struct target:
+        const int8_t *sign
+        const double *weights
+        const double *offset
+        ptrdiff_t sign_step, weights_step, offset_step
+        loss loss
+    int sweep_scores(const rows *view, const double *coef, int n_threads, double *out)
+    int sweep_evaluate(const rows *view, const double *coef, const target *t, int n_threads,
+                       double *value, double *gradient, double *curvature, double *reach,
+                       double *log_margins, double *bend)
+    int sweep_product(const rows *view, const double *bend, const double *vector, int n_threads,
+                      double *out)
+    int sweep_adjoint(const rows *view, const double *pull, int n_threads, double *out)
+    int sweep_moments(const rows *view, const double *weights, ptrdiff_t weights_step,
+                      double total, int n_threads, double *mean, double *variance)
+
+cdef extern from "curvature.h" nogil:
+    int curvature_fits(const rows *view)
+    int sweep_curvature(const rows *view, const double *bend, int n_threads, double *out)
+    int sweep_outer(const rows *view, const double *scale, int n_threads, double *out)
+    int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
+                        double *out)
+
+loss_prepare()
+
+# A thread pool does not survive a fork: a child that entered it would wait for ever.
+cdef int most_threads = 1024
+
+
+def _in_child():
+    global most_threads
+    most_threads = 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 def simd_level():
@@ -18,5 +92,233 @@ def has_openmp():
 
 
 def max_threads():
-    """Threads that OpenMP would use by itself; 1 where the kernels were built without."""
-    return c_max_threads()
+    """Threads that a sweep may take here: what OpenMP would use by itself, 1 without it."""
+    return min(c_max_threads(), most_threads)
+
+
+cdef int usable(n_threads) except -1:
+    return max(1, min(int(n_threads), most_threads))
+
+
+cdef class RowView:
+    """Where the numbers of some rows lie, checked once; keeps the arrays alive."""
+
+    cdef rows rows
+    cdef Py_buffer buffer
+    cdef object kept
+    cdef int held
+
+    def __dealloc__(self):
+        if self.held:
+            PyBuffer_Release(&self.buffer)
+
+    @staticmethod
+    def dense(values, centre=None):
+        """Rows of a two-dimensional array of float32 or float64, any strides, read-only too."""
+        cdef RowView view = RowView()
+        cdef const double[::1] middle
+        if values.dtype.char not in "fd" or not values.dtype.isnative or values.ndim != 2:
+            raise TypeError("rows are two-dimensional arrays of native float32 or float64")
+        PyObject_GetBuffer(values, &view.buffer, PyBUF_STRIDES)
+        view.held = 1
+        view.rows.is_float = values.dtype.char == "f"
+        view.rows.values = <const char *>view.buffer.buf
+        view.rows.n_samples, view.rows.n_columns = view.buffer.shape[0], view.buffer.shape[1]
+        view.rows.row_stride, view.rows.column_stride = view.buffer.strides[0], view.buffer.strides[1]
+        if centre is not None:
+            middle = centre
+            _check_length(middle.shape[0], view.rows.n_columns, "centre")
+            if middle.shape[0] > 0:
+                view.rows.centre = &middle[0]
+        rows_choose_kind(&view.rows)
+        view.kept = (values, centre)
+        return view
+
+    @staticmethod
+    def sparse(values, columns, starts, n_columns):
+        """Compressed sparse rows. The caller has checked that all columns are in range."""
+        cdef RowView view = RowView()
+        cdef const char[::1] value_bytes, column_bytes, start_bytes
+        for array, codes in ((values, "fd"), (columns, "ilq"), (starts, "ilq")):
+            if array.dtype.char not in codes or not array.dtype.isnative or array.ndim != 1:
+                raise TypeError("CSR parts are native float32 or float64, int32 or int64 vectors")
+            if not (array.flags.c_contiguous and array.flags.aligned):
+                raise TypeError("CSR parts are contiguous and aligned")
+        view.rows.kind = ROWS_SPARSE
+        view.rows.is_float = values.dtype.char == "f"
+        view.rows.wide_columns = columns.dtype.itemsize == 8
+        view.rows.wide_starts = starts.dtype.itemsize == 8
+        view.rows.n_samples, view.rows.n_columns = len(starts) - 1, n_columns
+        value_bytes, column_bytes = values.view(np.int8), columns.view(np.int8)
+        start_bytes = starts.view(np.int8)
+        if value_bytes.shape[0] > 0:
+            view.rows.values = &value_bytes[0]
+            view.rows.columns = &column_bytes[0]
+        view.rows.starts = &start_bytes[0]
+        view.rows.n_entries = row_start(&view.rows, view.rows.n_samples)
+        if view.rows.n_entries > min(len(values), len(columns)):
+            raise ValueError("the CSR row starts pass the end of the entries")
+        view.kept = (values, columns, starts)
+        return view
+
+
+cdef int _check_length(ptrdiff_t length, ptrdiff_t expected, name) except -1:
+    if length != expected:
+        raise ValueError(f"{name} has {length} numbers; {expected} are needed")
+    return 0
+
+
+cdef int _check_memory(int status) except -1:
+    if status != 0:
+        raise MemoryError("no memory for the work arrays of a sweep")
+    return 0
+
+
+cdef const double[::1] _vector(array, ptrdiff_t length, name):
+    cdef const double[::1] vector = np.ascontiguousarray(array, dtype=np.float64)
+    _check_length(vector.shape[0], length, name)
+    return vector
+
+
+cdef double *_filled(array, ptrdiff_t length, name) except? NULL:
+    """Address of a per-sample array to be filled, or NULL."""
+    cdef double[::1] vector
+    if array is None or length == 0:
+        return NULL
+    vector = array
+    _check_length(vector.shape[0], length, name)
+    return &vector[0]
+
+
+def scores(RowView view, coef, n_threads=1):
+    cdef const double[::1] v = _vector(coef, view.rows.n_columns + 1, "coef")
+    cdef double[::1] out = np.empty(view.rows.n_samples)
+    cdef int threads = usable(n_threads), status
+    with nogil:
+        status = sweep_scores(&view.rows, &v[0], threads, &out[0])
+    _check_memory(status)
+    return out.base
+
+
+def evaluate(RowView view, coef, target_, curvature=False, n_threads=1, reach=None,
+             log_margins=None, bend=None):
+    cdef ptrdiff_t n = view.rows.n_columns + 1, samples = view.rows.n_samples
+    cdef const double[::1] v = _vector(coef, n, "coef")
+    cdef const int8_t[::1] sign = target_.sign
+    cdef const double[::1] weights = target_.weights, offset = target_.offset
+    cdef double[::1] gradient = np.empty(n)
+    cdef double[:, ::1] matrix
+    cdef target t
+    cdef double value = 0
+    cdef double *square = NULL
+    cdef int threads = usable(n_threads), status
+    cdef double *kept_reach = _filled(reach, samples, "reach")
+    cdef double *kept_margins = _filled(log_margins, samples, "log_margins")
+    later = curvature and not curvature_fits(&view.rows)
+    if later and bend is None:
+        bend = np.empty(samples)
+    cdef double *kept_bend = _filled(bend, samples, "bend")
+    for name, length in (("sign", len(sign)), ("weights", len(weights)), ("offset", len(offset))):
+        if length != 1:
+            _check_length(length, samples, name)
+    t.sign, t.weights, t.offset = &sign[0], &weights[0], &offset[0]
+    t.sign_step, t.weights_step = len(sign) != 1, len(weights) != 1
+    t.offset_step = len(offset) != 1
+    t.loss = loss_of(target_.loss.slack, target_.loss.inequality)
+    if curvature and not later:
+        matrix = np.empty((n, n))
+        square = &matrix[0, 0]
+    with nogil:
+        status = sweep_evaluate(&view.rows, &v[0], &t, threads, &value, &gradient[0], square,
+                                kept_reach, kept_margins, kept_bend)
+    _check_memory(status)
+    if later:
+        return value, gradient.base, _curvature(view, bend, threads)
+    return value, gradient.base, matrix.base if curvature else None
+
+
+def product(RowView view, bend, vector, n_threads=1):
+    cdef ptrdiff_t n = view.rows.n_columns + 1
+    cdef const double[::1] v = _vector(vector, n, "vector")
+    cdef const double[::1] scale = _vector(bend, view.rows.n_samples, "bend")
+    cdef double[::1] out = np.empty(n)
+    cdef int threads = usable(n_threads), status
+    with nogil:
+        status = sweep_product(&view.rows, &scale[0], &v[0], threads, &out[0])
+    _check_memory(status)
+    return out.base
+
+
+def adjoint(RowView view, pull, n_threads=1):
+    cdef const double[::1] v = _vector(pull, view.rows.n_samples, "pull")
+    cdef double[::1] out = np.empty(view.rows.n_columns + 1)
+    cdef int threads = usable(n_threads), status
+    with nogil:
+        status = sweep_adjoint(&view.rows, &v[0], threads, &out[0])
+    _check_memory(status)
+    return out.base
+
+
+def curvature(RowView view, bend, n_threads=1):
+    return _curvature(view, bend, usable(n_threads))
+
+
+cdef _curvature(RowView view, bend, int threads):
+    cdef ptrdiff_t n = view.rows.n_columns + 1
+    cdef const double[::1] scale = _vector(bend, view.rows.n_samples, "bend")
+    cdef double[:, ::1] out = np.empty((n, n))
+    cdef int status
+    with nogil:
+        status = sweep_curvature(&view.rows, &scale[0], threads, &out[0, 0])
+    _check_memory(status)
+    return out.base
+
+
+def outer(RowView view, scale, n_threads=1):
+    cdef const double[::1] v = _vector(scale, view.rows.n_columns + 1, "scale")
+    cdef double[:, ::1] out = np.empty((view.rows.n_samples, view.rows.n_samples))
+    cdef int threads = usable(n_threads), status
+    with nogil:
+        status = sweep_outer(&view.rows, &v[0], threads, &out[0, 0])
+    _check_memory(status)
+    return out.base
+
+
+def quadratic(RowView view, factor, n_threads=1):
+    cdef const double[:, ::1] lines = np.ascontiguousarray(factor, dtype=np.float64)
+    cdef double[::1] out = np.empty(view.rows.n_samples)
+    cdef ptrdiff_t width = lines.shape[1]
+    cdef int threads = usable(n_threads), status
+    _check_length(lines.shape[0], view.rows.n_columns + 1, "factor")
+    with nogil:
+        status = sweep_quadratic(&view.rows, &lines[0, 0], width, threads, &out[0])
+    _check_memory(status)
+    return out.base
+
+
+def moments(RowView view, weights, n_threads=1):
+    cdef const double[::1] v = np.ascontiguousarray(weights, dtype=np.float64)
+    cdef ptrdiff_t step = v.shape[0] != 1
+    cdef double[::1] mean = np.empty(view.rows.n_columns)
+    cdef double[::1] variance = np.empty(view.rows.n_columns)
+    cdef double total = np.sum(v) if step else v[0] * view.rows.n_samples
+    cdef int threads = usable(n_threads), status
+    if step:
+        _check_length(v.shape[0], view.rows.n_samples, "weights")
+    with nogil:
+        status = sweep_moments(&view.rows, &v[0], step, total, threads, &mean[0], &variance[0])
+    _check_memory(status)
+    return mean.base, variance.base
+
+
+def losses(double slack, bint inequality, reach, weights):
+    """The loss alone, for tests: sum of weighted values, log-margins, weighted bends."""
+    cdef ptrdiff_t count = len(reach), begin
+    cdef const double[::1] t = _vector(reach, count, "reach"), q = _vector(weights, count, "weights")
+    cdef double[::1] log_margins = np.empty(count), bend = np.empty(count)
+    cdef loss l = loss_of(slack, inequality)
+    cdef double value = 0
+    for begin in range(0, count, 256):
+        value += loss_block(&l, min(256, count - begin), &t[begin], &q[begin],
+                            &log_margins[begin], &bend[begin])
+    return value, log_margins.base, bend.base

@@ -1,0 +1,435 @@
+/* Second-order sweeps: the curvature, its counterpart on the samples' side, quadratic forms. */
+#include "curvature.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep.h"
+#include "threads.h"
+#include "tiles.h"
+
+enum {
+    DEPTH = 256,        /* rows (or columns) of a panel: a group of three strips fills half of L1 */
+    WIDEST_SUM = 256,   /* columns up to which each chunk of rows sums a matrix of its own */
+    PACK_ROWS = 32      /* rows of a panel that one task packs */
+};
+
+int curvature_fits(const rows *view)
+{
+    return view->n_columns < WIDEST_SUM;
+}
+
+static size_t panel_size(ptrdiff_t vectors, ptrdiff_t depth)
+{
+    return (size_t)strips_for(vectors) * 4 * (size_t)depth;
+}
+
+size_t curvature_scratch(const rows *view)
+{
+    if (view->kind == ROWS_SPARSE) return 0;
+    return panel_size(view->n_columns + 1, DEPTH);
+}
+
+void curvature_begin(curvature_sum *sum, const rows *view, double *matrix, double *scratch)
+{
+    sum->view = view;
+    sum->matrix = matrix;
+    sum->strips = scratch;
+    sum->filled = 0;
+    if (view->kind != ROWS_SPARSE)
+        memset(scratch, 0, curvature_scratch(view) * sizeof(double));
+}
+
+/* Multiply out the rows packed so far. */
+static void flush(curvature_sum *sum)
+{
+    ptrdiff_t n = sum->view->n_columns + 1;
+    for (ptrdiff_t task = 0; task < symmetric_tasks(n); task++)
+        symmetric_tiles(sum->strips, sum->filled, DEPTH, n, task, sum->matrix, n);
+    sum->filled = 0;
+}
+
+/* Every pair of a row's entries once, wherever it falls; half of each square. Adding the
+ * transpose (curvature_fold) then completes both, for any order and repetition of columns. */
+static void add_sparse(const rows *view, ptrdiff_t row, double bend, double *matrix)
+{
+    ptrdiff_t n = view->n_columns + 1;
+    ptrdiff_t begin = row_start(view, row), end = row_start(view, row + 1);
+    double *restrict last = matrix + (n - 1) * n;
+    for (ptrdiff_t k = begin; k < end; k++) {
+        double pull = bend * entry_value(view, k);
+        double *restrict out = matrix + entry_column(view, k) * n;
+        for (ptrdiff_t l = begin; l < k; l++)
+            out[entry_column(view, l)] += pull * entry_value(view, l);
+        out[entry_column(view, k)] += 0.5 * pull * entry_value(view, k);
+        last[entry_column(view, k)] += pull;
+    }
+    last[n - 1] += 0.5 * bend;
+}
+
+void curvature_add(curvature_sum *sum, const block *b, const double *bend)
+{
+    if (sum->view->kind == ROWS_SPARSE) {
+        for (ptrdiff_t i = 0; i < b->count; i++)
+            if (bend[i] != 0) add_sparse(sum->view, b->start + i, bend[i], sum->matrix);
+        return;
+    }
+    double root[BLOCK_LIMIT];
+    if (sum->filled + b->count > DEPTH) flush(sum);
+    for (ptrdiff_t i = 0; i < b->count; i++) root[i] = sqrt(bend[i]);
+    block_pack_columns(b, root, sum->filled, DEPTH, sum->strips);
+    sum->filled += b->count;
+}
+
+void curvature_end(curvature_sum *sum)
+{
+    if (sum->filled > 0) flush(sum);
+}
+
+/* Copy the lower triangle to the upper one. */
+static void mirror(double *matrix, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j < i; j++) matrix[j * n + i] = matrix[i * n + j];
+}
+
+void curvature_fold(const rows *view, double *matrix)
+{
+    ptrdiff_t n = view->n_columns + 1;
+    if (view->kind != ROWS_SPARSE) {
+        mirror(matrix, n);
+        return;
+    }
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j <= i; j++) {
+            double both = matrix[i * n + j] + matrix[j * n + i];
+            matrix[i * n + j] = matrix[j * n + i] = both;
+        }
+}
+
+/* ------------------------------------------------------------------ the curvature by itself */
+
+typedef struct {
+    const rows *view;
+    plan plan;
+    const double *bend, *scale;
+    double *out, *strips, *scratch;
+    size_t scratch_size, partial_size;
+    ptrdiff_t first, used, n;           /* of the panel at work */
+    ptrdiff_t n_parts;                  /* sparse: parts of the columns */
+} second;
+
+static void curvature_chunk(void *work, ptrdiff_t chunk, int worker)
+{
+    second *s = work;
+    double *scratch = s->scratch + (size_t)worker * s->scratch_size;
+    ptrdiff_t begin = chunk * s->plan.chunk_rows, end = begin + s->plan.chunk_rows;
+    if (end > s->view->n_samples) end = s->view->n_samples;
+    curvature_sum sum;
+    curvature_begin(&sum, s->view, s->out + (size_t)chunk * s->partial_size,
+                    scratch + block_scratch(s->view, s->plan.block_rows));
+    for (ptrdiff_t count; begin < end; begin += count) {
+        block b;
+        count = end - begin < s->plan.block_rows ? end - begin : s->plan.block_rows;
+        block_open(&b, s->view, begin, count, scratch);
+        curvature_add(&sum, &b, s->bend + begin);
+    }
+    curvature_end(&sum);
+}
+
+static int curvature_by_chunks(const rows *view, const double *bend, int n_threads, double *out)
+{
+    size_t size = (size_t)view->n_columns + 1, square = size * size;
+    second s = {.view = view, .bend = bend, .partial_size = square};
+    s.plan = plan_chunks(view, (ptrdiff_t)square);
+    s.scratch_size = block_scratch(view, s.plan.block_rows) + curvature_scratch(view);
+    s.out = calloc((size_t)s.plan.n_chunks * square + 1, sizeof(double));
+    s.scratch = malloc(((size_t)n_threads * s.scratch_size + 1) * sizeof(double));
+    int status = s.out && s.scratch ? 0 : -1;
+    if (status == 0) {
+        each_chunk(s.plan.n_chunks, n_threads, curvature_chunk, &s);
+        add_partials(s.out, s.plan.n_chunks, (ptrdiff_t)square);
+        memcpy(out, s.out, square * sizeof(double));
+        curvature_fold(view, out);
+    }
+    free(s.out);
+    free(s.scratch);
+    return status;
+}
+
+static void pack_columns_task(void *work, ptrdiff_t task, int worker)
+{
+    second *s = work;
+    ptrdiff_t begin = task * PACK_ROWS, count = s->used - begin;
+    if (count > PACK_ROWS) count = PACK_ROWS;
+    double root[PACK_ROWS];
+    block b;
+    block_open(&b, s->view, s->first + begin, count, s->scratch + (size_t)worker * s->scratch_size);
+    for (ptrdiff_t i = 0; i < count; i++) root[i] = sqrt(s->bend[s->first + begin + i]);
+    block_pack_columns(&b, root, begin, DEPTH, s->strips);
+}
+
+static void tiles_task(void *work, ptrdiff_t task, int worker)
+{
+    second *s = work;
+    (void)worker;
+    symmetric_tiles(s->strips, s->used, DEPTH, s->n, task, s->out, s->n);
+}
+
+/* Too wide for a matrix a chunk: all threads pack one panel, then share out the one matrix. */
+static int curvature_by_panels(const rows *view, const double *bend, int n_threads, double *out)
+{
+    second s = {.view = view, .bend = bend, .out = out, .n = view->n_columns + 1};
+    s.scratch_size = block_scratch(view, PACK_ROWS);
+    s.scratch = malloc(((size_t)n_threads * s.scratch_size + 1) * sizeof(double));
+    s.strips = calloc(panel_size(s.n, DEPTH), sizeof(double));
+    int status = s.scratch && s.strips ? 0 : -1;
+    if (status == 0) {
+        memset(out, 0, (size_t)s.n * (size_t)s.n * sizeof(double));
+        for (s.first = 0; s.first < view->n_samples; s.first += DEPTH) {
+            s.used = view->n_samples - s.first < DEPTH ? view->n_samples - s.first : DEPTH;
+            each_chunk((s.used + PACK_ROWS - 1) / PACK_ROWS, n_threads, pack_columns_task, &s);
+            each_chunk(symmetric_tasks(s.n), n_threads, tiles_task, &s);
+        }
+        mirror(out, s.n);
+    }
+    free(s.scratch);
+    free(s.strips);
+    return status;
+}
+
+/* One part of the columns: the pairs whose first entry lies in it, from all rows. */
+static void sparse_part(void *work, ptrdiff_t part, int worker)
+{
+    second *s = work;
+    const rows *view = s->view;
+    ptrdiff_t n = s->n, low = part * n / s->n_parts, high = (part + 1) * n / s->n_parts;
+    (void)worker;
+    for (ptrdiff_t row = 0; row < view->n_samples; row++) {
+        double bend = s->bend[row];
+        ptrdiff_t begin = row_start(view, row), end = row_start(view, row + 1);
+        if (bend == 0) continue;
+        for (ptrdiff_t k = begin; k < end; k++) {
+            ptrdiff_t column = entry_column(view, k);
+            if (column < low || column >= high) continue;
+            double pull = bend * entry_value(view, k);
+            double *restrict into = s->out + column * n;
+            for (ptrdiff_t l = begin; l < k; l++)
+                into[entry_column(view, l)] += pull * entry_value(view, l);
+            into[column] += 0.5 * pull * entry_value(view, k);
+            into[n - 1] += pull;
+        }
+        if (high == n) s->out[n * n - 1] += 0.5 * bend;
+    }
+}
+
+static int curvature_by_parts(const rows *view, const double *bend, int n_threads, double *out)
+{
+    second s = {.view = view, .bend = bend, .out = out, .n = view->n_columns + 1};
+    /* each part reads all rows: no more than twice the threads, for balance */
+    s.n_parts = n_threads > 1 ? 2 * n_threads : 1;
+    memset(out, 0, (size_t)s.n * (size_t)s.n * sizeof(double));
+    each_chunk(s.n_parts, n_threads, sparse_part, &s);
+    curvature_fold(view, out);
+    return 0;
+}
+
+int sweep_curvature(const rows *view, const double *bend, int n_threads, double *out)
+{
+    if (curvature_fits(view)) return curvature_by_chunks(view, bend, n_threads, out);
+    if (view->kind == ROWS_SPARSE) return curvature_by_parts(view, bend, n_threads, out);
+    return curvature_by_panels(view, bend, n_threads, out);
+}
+
+/* ------------------------------------------------------------------------ the samples' side */
+
+static void pack_rows_task(void *work, ptrdiff_t task, int worker)
+{
+    second *s = work;
+    ptrdiff_t begin = task * PACK_ROWS, count = s->view->n_samples - begin;
+    if (count > PACK_ROWS) count = PACK_ROWS;
+    double *strips = s->strips + begin * DEPTH;
+    ptrdiff_t columns = s->view->n_columns - s->first;
+    block b;
+    block_open(&b, s->view, begin, count, s->scratch + (size_t)worker * s->scratch_size);
+    block_pack_rows(&b, s->scale, s->first, columns < s->used ? columns : s->used, DEPTH, strips);
+    if (columns < s->used) /* the constant is the last of them */
+        for (ptrdiff_t i = 0; i < count; i++)
+            strips[(i / 4) * DEPTH * 4 + columns * 4 + i % 4] = s->scale[s->first + columns];
+}
+
+static int outer_dense(const rows *view, const double *scale, int n_threads, double *out)
+{
+    ptrdiff_t n = view->n_samples, width = view->n_columns + 1;
+    double *root = malloc((size_t)width * sizeof(double));
+    second s = {.view = view, .scale = root, .out = out, .n = n};
+    s.scratch_size = block_scratch(view, PACK_ROWS);
+    s.scratch = malloc(((size_t)n_threads * s.scratch_size + 1) * sizeof(double));
+    s.strips = calloc(panel_size(n, DEPTH) + 1, sizeof(double));
+    int status = root && s.scratch && s.strips ? 0 : -1;
+    if (status == 0) {
+        for (ptrdiff_t j = 0; j < width; j++) root[j] = sqrt(scale[j]);
+        memset(out, 0, (size_t)n * (size_t)n * sizeof(double));
+        for (s.first = 0; s.first < width; s.first += DEPTH) {
+            s.used = width - s.first < DEPTH ? width - s.first : DEPTH;
+            each_chunk((n + PACK_ROWS - 1) / PACK_ROWS, n_threads, pack_rows_task, &s);
+            each_chunk(symmetric_tasks(n), n_threads, tiles_task, &s);
+        }
+        mirror(out, n);
+    }
+    free(root);
+    free(s.scratch);
+    free(s.strips);
+    return status;
+}
+
+/* The entries of sparse rows by columns: entry e of column j has starts[j] <= e < starts[j+1]. */
+typedef struct {
+    const rows *view;
+    const double *scale;
+    double *out, *values;
+    ptrdiff_t *starts, *samples;
+} by_columns;
+
+static void sort_by_columns(by_columns *c)
+{
+    const rows *view = c->view;
+    for (ptrdiff_t k = 0; k < view->n_entries; k++) c->starts[entry_column(view, k) + 1]++;
+    for (ptrdiff_t j = 0; j < view->n_columns; j++) c->starts[j + 1] += c->starts[j];
+    for (ptrdiff_t i = 0; i < view->n_samples; i++)
+        for (ptrdiff_t k = row_start(view, i); k < row_start(view, i + 1); k++) {
+            ptrdiff_t place = c->starts[entry_column(view, k)]++;
+            c->samples[place] = i;
+            c->values[place] = entry_value(view, k);
+        }
+    /* each start has moved to the next column's */
+    memmove(c->starts + 1, c->starts, (size_t)view->n_columns * sizeof(ptrdiff_t));
+    c->starts[0] = 0;
+}
+
+/* One row of the lower triangle: only samples that share a column with it are met. */
+static void outer_row(void *work, ptrdiff_t i, int worker)
+{
+    by_columns *c = work;
+    const rows *view = c->view;
+    double *restrict out = c->out + i * view->n_samples;
+    (void)worker;
+    for (ptrdiff_t j = 0; j <= i; j++) out[j] = c->scale[view->n_columns];
+    for (ptrdiff_t k = row_start(view, i); k < row_start(view, i + 1); k++) {
+        ptrdiff_t column = entry_column(view, k);
+        double pull = c->scale[column] * entry_value(view, k);
+        for (ptrdiff_t e = c->starts[column]; e < c->starts[column + 1]; e++) {
+            if (c->samples[e] > i) break;
+            out[c->samples[e]] += pull * c->values[e];
+        }
+    }
+}
+
+static int outer_sparse(const rows *view, const double *scale, int n_threads, double *out)
+{
+    size_t entries = (size_t)view->n_entries + 1;
+    by_columns c = {.view = view, .scale = scale, .out = out};
+    c.starts = calloc((size_t)view->n_columns + 2, sizeof(ptrdiff_t));
+    c.samples = malloc(entries * sizeof(ptrdiff_t));
+    c.values = malloc(entries * sizeof(double));
+    int status = c.starts && c.samples && c.values ? 0 : -1;
+    if (status == 0) {
+        sort_by_columns(&c);
+        each_chunk(view->n_samples, n_threads, outer_row, &c);
+        mirror(out, view->n_samples);
+    }
+    free(c.starts);
+    free(c.samples);
+    free(c.values);
+    return status;
+}
+
+int sweep_outer(const rows *view, const double *scale, int n_threads, double *out)
+{
+    if (view->kind == ROWS_SPARSE) return outer_sparse(view, scale, n_threads, out);
+    return outer_dense(view, scale, n_threads, out);
+}
+
+/* -------------------------------------------------------------------------- quadratic forms */
+
+typedef struct {
+    const rows *view;
+    plan plan;
+    const double *factor, *ones;
+    double *out, *strips, *scratch;
+    size_t scratch_size;
+    ptrdiff_t width, depth;
+} forms;
+
+static void forms_dense(void *work, ptrdiff_t chunk, int worker)
+{
+    forms *s = work;
+    ptrdiff_t n = s->view->n_columns, step = s->plan.block_rows;
+    double *scratch = s->scratch + (size_t)worker * s->scratch_size;
+    double *strips = scratch + block_scratch(s->view, step);
+    ptrdiff_t begin = chunk * s->plan.chunk_rows, end = begin + s->plan.chunk_rows;
+    if (end > s->view->n_samples) end = s->view->n_samples;
+    for (ptrdiff_t count; begin < end; begin += count) {
+        block b;
+        count = end - begin < step ? end - begin : step;
+        block_open(&b, s->view, begin, count, scratch);
+        block_pack_rows(&b, s->ones, 0, n, s->depth, strips);
+        for (ptrdiff_t i = 0; i < count; i += 4) {
+            double squares[4] = {0};
+            double *strip = strips + i * s->depth;
+            for (int v = 0; v < 4; v++) strip[4 * n + v] = 1;
+            square_tiles(strip, s->strips, strips_for(s->width), s->depth, squares);
+            memcpy(s->out + begin + i, squares,
+                   (size_t)(count - i < 4 ? count - i : 4) * sizeof(double));
+        }
+    }
+}
+
+static void forms_sparse(void *work, ptrdiff_t chunk, int worker)
+{
+    forms *s = work;
+    const rows *view = s->view;
+    ptrdiff_t width = s->width;
+    double *restrict image = s->scratch + (size_t)worker * s->scratch_size;
+    ptrdiff_t begin = chunk * s->plan.chunk_rows, end = begin + s->plan.chunk_rows;
+    if (end > view->n_samples) end = view->n_samples;
+    for (ptrdiff_t row = begin; row < end; row++) {
+        memcpy(image, s->factor + view->n_columns * width, (size_t)width * sizeof(double));
+        for (ptrdiff_t k = row_start(view, row); k < row_start(view, row + 1); k++) {
+            const double *restrict line = s->factor + entry_column(view, k) * width;
+            double z = entry_value(view, k);
+            for (ptrdiff_t j = 0; j < width; j++) image[j] += z * line[j];
+        }
+        double sum = 0;
+        for (ptrdiff_t j = 0; j < width; j++) sum += image[j] * image[j];
+        s->out[row] = sum;
+    }
+}
+
+int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
+                    double *out)
+{
+    int sparse = view->kind == ROWS_SPARSE;
+    ptrdiff_t depth = view->n_columns + 1;
+    double *ones = malloc((size_t)depth * sizeof(double));
+    forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = factor, .ones = ones,
+               .out = out, .width = width, .depth = depth};
+    size_t strips = (size_t)(s.plan.block_rows + 3) / 4 * 4 * (size_t)depth;
+    s.scratch_size = sparse ? (size_t)width : block_scratch(view, s.plan.block_rows) + strips;
+    s.scratch = calloc((size_t)n_threads * s.scratch_size + 1, sizeof(double));
+    s.strips = calloc(sparse ? 1 : panel_size(width, depth) + 1, sizeof(double));
+    int status = ones && s.scratch && s.strips ? 0 : -1;
+    if (status == 0) {
+        for (ptrdiff_t j = 0; j < depth; j++) ones[j] = 1;
+        if (!sparse)
+            for (ptrdiff_t k = 0; k < depth; k++)
+                for (ptrdiff_t v = 0; v < width; v++)
+                    s.strips[(v / 4) * depth * 4 + k * 4 + v % 4] = factor[k * width + v];
+        each_chunk(s.plan.n_chunks, n_threads, sparse ? forms_sparse : forms_dense, &s);
+    }
+    free(ones);
+    free(s.scratch);
+    free(s.strips);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* Second-order sweeps: sums of outer products of rows. What each computes is said in
+ * solve/numpy_sweeps.py. All return 0, or -1 when there is no memory for their work arrays. */
+#ifndef ENTROPIC_CURVATURE_H
+#define ENTROPIC_CURVATURE_H
+
+#include "rows.h"
+
+/* Whether each chunk of rows can afford a matrix of its own, so that one read gives value,
+ * gradient and curvature; else the curvature takes a read for itself. */
+int curvature_fits(const rows *view);
+
+/* [Z 1]^T diag(bend) [Z 1] summed over blocks of rows by one thread, into a matrix that starts
+ * at zero. Only curvature_fold makes the matrix symmetric, so that sums of several may be added
+ * before. */
+typedef struct {
+    const rows *view;
+    double *matrix, *strips, *root;
+    ptrdiff_t filled;
+} curvature_sum;
+
+size_t curvature_scratch(const rows *view);
+void curvature_begin(curvature_sum *sum, const rows *view, double *matrix, double *scratch);
+void curvature_add(curvature_sum *sum, const block *b, const double *bend);
+void curvature_end(curvature_sum *sum);
+void curvature_fold(const rows *view, double *matrix);
+
+int sweep_curvature(const rows *view, const double *bend, int n_threads, double *out);
+
+int sweep_outer(const rows *view, const double *scale, int n_threads, double *out);
+
+/* factor has n_columns + 1 rows of `width` numbers. */
+int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
+                    double *out);
+
+#endif

@@ -1,0 +1,104 @@
+/* The rows as every kernel sees them: a view, read in blocks, with two operations.
+ *
+ * A view (struct rows) says where the numbers lie; a block (struct block) is a few consecutive
+ * rows of it, opened once and then used several times while it is in cache:
+ *
+ *     block_open(&block, rows, start, count, scratch);
+ *     block_dot(&block, coef, f);            f_i  = z_i . coef[:n] + coef[n]
+ *     ... per-sample arithmetic on count numbers ...
+ *     block_add(&block, pull, gradient);     gradient += [Z 1]^T pull
+ *
+ * Everything above these functions is written once for dense rows of either type, order and
+ * stride, and for sparse rows of either type of value and of index. Sums are in double.
+ *
+ * Coefficients and gradients have n_columns + 1 places, the constant's the last.
+ */
+#ifndef ENTROPIC_ROWS_H
+#define ENTROPIC_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum {
+    ROWS_CONTIGUOUS,    /* dense, a row's numbers side by side: read in place, by rows */
+    ROWS_COLUMNS,       /* dense, a column's numbers side by side: read in place, by columns */
+    ROWS_PACKED,        /* dense, any strides, or narrow: a block is first copied, by columns */
+    ROWS_SPARSE         /* compressed sparse rows */
+} rows_kind;
+
+typedef struct {
+    rows_kind kind;
+    ptrdiff_t n_samples, n_columns;
+    int is_float;                           /* values are float, else double */
+    const char *values;
+    /* dense */
+    ptrdiff_t row_stride, column_stride;    /* in bytes, may be negative or unaligned */
+    const double *centre;                   /* subtracted from each row as it is read, or NULL */
+    /* sparse: unsorted and repeated columns allowed; all within [0, n_columns) */
+    const void *columns, *starts;
+    int wide_columns, wide_starts;          /* 64-bit, else 32-bit */
+    ptrdiff_t n_entries;
+} rows;
+
+/* The most rows a block may have, whatever the view: sizes per-sample work arrays. */
+enum { BLOCK_LIMIT = 256 };
+
+typedef struct {
+    const rows *rows;
+    rows_kind kind;                         /* how the block is read, after packing */
+    int is_float;
+    ptrdiff_t start, count;
+    const char *values;                     /* dense: first number of the first row */
+    ptrdiff_t stride;                       /* dense: numbers from a row (column) to the next */
+    const double *centre;                   /* still to be subtracted, or NULL */
+} block;
+
+/* Fill in the kind of a dense view, once its other fields are set. */
+void rows_choose_kind(rows *view);
+
+/* Rows a block should have so that it stays in cache; at most BLOCK_LIMIT. */
+ptrdiff_t block_rows(const rows *view);
+
+/* Doubles of scratch memory that block_open needs for blocks of up to `count` rows. */
+size_t block_scratch(const rows *view, ptrdiff_t count);
+
+void block_open(block *b, const rows *view, ptrdiff_t start, ptrdiff_t count, double *scratch);
+
+/* out_i = z_i . coef[:n] + coef[n] for the rows of the block. */
+void block_dot(const block *b, const double *coef, double *out);
+
+/* gradient += [Z 1]^T pull. Asks for the following block's memory meanwhile. */
+void block_add(const block *b, const double *pull, double *gradient);
+
+/* squares_j += sum_i share_i (z_ij - mean_j)^2, dense blocks only. */
+void block_add_squares(const block *b, const double *share, const double *mean, double *squares);
+
+/* Copies into the strips of tiles.h, dense blocks only. By columns: strips of four columns, rows
+ * first, first + 1, ... of `depth`, times scale_i, the constant column included. By rows: strips of
+ * four rows with `depth` of the columns from `first` on, times scale_j; ld columns a strip. */
+void block_pack_columns(const block *b, const double *scale, ptrdiff_t first, ptrdiff_t depth,
+                        double *strips);
+void block_pack_rows(const block *b, const double *scale, ptrdiff_t first, ptrdiff_t depth,
+                     ptrdiff_t ld, double *strips);
+
+/* First entry of a sparse row; of n_samples, the number of entries. */
+static inline ptrdiff_t row_start(const rows *view, ptrdiff_t row)
+{
+    return view->wide_starts ? (ptrdiff_t)((const int64_t *)view->starts)[row]
+                             : (ptrdiff_t)((const int32_t *)view->starts)[row];
+}
+
+/* Column and value of one entry of sparse rows. */
+static inline ptrdiff_t entry_column(const rows *view, ptrdiff_t entry)
+{
+    return view->wide_columns ? (ptrdiff_t)((const int64_t *)view->columns)[entry]
+                              : (ptrdiff_t)((const int32_t *)view->columns)[entry];
+}
+
+static inline double entry_value(const rows *view, ptrdiff_t entry)
+{
+    return view->is_float ? (double)((const float *)view->values)[entry]
+                          : ((const double *)view->values)[entry];
+}
+
+#endif

@@ -1,0 +1,252 @@
+/* The sweeps that take one read of the rows: scores, evaluation, Hessian product, adjoint. */
+#include "sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu.h"
+#include "curvature.h"
+#include "threads.h"
+
+enum { MOST_CHUNKS = 64, LEAST_ENTRIES = 1 << 15 };
+
+plan plan_chunks(const rows *view, ptrdiff_t size)
+{
+    plan p;
+    ptrdiff_t samples = view->n_samples > 0 ? view->n_samples : 1;
+    ptrdiff_t entries = view->kind == ROWS_SPARSE ? view->n_entries + samples
+                                                  : samples * (view->n_columns + 1);
+    /* adding up the chunks' results should be a small part of the work */
+    ptrdiff_t least = 4 * size > LEAST_ENTRIES ? 4 * size : LEAST_ENTRIES;
+    ptrdiff_t n_chunks = entries / least;
+    if (n_chunks < 1) n_chunks = 1;
+    if (n_chunks > MOST_CHUNKS) n_chunks = MOST_CHUNKS;
+    p.block_rows = block_rows(view);
+    ptrdiff_t blocks = (samples + p.block_rows - 1) / p.block_rows;
+    p.chunk_rows = (blocks + n_chunks - 1) / n_chunks * p.block_rows;
+    p.n_chunks = (view->n_samples + p.chunk_rows - 1) / p.chunk_rows;
+    return p;
+}
+
+void add_partials(double *partial, ptrdiff_t n_partials, ptrdiff_t size)
+{
+    for (ptrdiff_t chunk = 1; chunk < n_partials; chunk++) {
+        const double *restrict other = partial + chunk * size;
+        for (ptrdiff_t j = 0; j < size; j++) partial[j] += other[j];
+    }
+}
+
+/* What a sweep works with: its arguments, and memory that each_chunk's body finds its way in. */
+typedef struct {
+    const rows *view;
+    plan plan;
+    const double *coef, *bend;              /* per column, per sample */
+    const target *target;
+    double *out, *reach, *log_margins, *bends;  /* per sample */
+    double *partials, *scratch;
+    size_t partial_size, scratch_size;
+    int with_curvature;
+} sweep;
+
+/* Memory for the partial results of each chunk and the scratch of each worker. */
+static int sweep_allocate(sweep *s, size_t partial_size, size_t more_scratch, int n_threads)
+{
+    size_t chunks = s->plan.n_chunks > 0 ? (size_t)s->plan.n_chunks : 1;
+    s->partial_size = partial_size;
+    s->scratch_size = block_scratch(s->view, s->plan.block_rows) + more_scratch;
+    size_t scratch = (size_t)(n_threads > 0 ? n_threads : 1) * s->scratch_size;
+    s->partials = calloc(chunks * partial_size + 1, sizeof(double));
+    s->scratch = malloc((scratch + 1) * sizeof(double));
+    return s->partials && s->scratch ? 0 : -1;
+}
+
+static void sweep_release(sweep *s)
+{
+    free(s->partials);
+    free(s->scratch);
+}
+
+/* The blocks of one chunk, one after the other. */
+typedef struct {
+    const sweep *sweep;
+    double *scratch;
+    ptrdiff_t next, end;
+} walk;
+
+static walk walk_chunk(const sweep *s, ptrdiff_t chunk, int worker)
+{
+    ptrdiff_t first = chunk * s->plan.chunk_rows, end = first + s->plan.chunk_rows;
+    if (end > s->view->n_samples) end = s->view->n_samples;
+    return (walk){s, s->scratch + (size_t)worker * s->scratch_size, first, end};
+}
+
+static int walk_next(walk *w, block *b)
+{
+    ptrdiff_t count = w->end - w->next, most = w->sweep->plan.block_rows;
+    if (count <= 0) return 0;
+    block_open(b, w->sweep->view, w->next, count < most ? count : most, w->scratch);
+    w->next += b->count;
+    return 1;
+}
+
+static void scores_chunk(void *work, ptrdiff_t chunk, int worker)
+{
+    sweep *s = work;
+    block b;
+    for (walk w = walk_chunk(s, chunk, worker); walk_next(&w, &b);)
+        block_dot(&b, s->coef, s->out + b.start);
+}
+
+int sweep_scores(const rows *view, const double *coef, int n_threads, double *out)
+{
+    sweep s = {.view = view, .plan = plan_chunks(view, 0), .coef = coef, .out = out};
+    int status = sweep_allocate(&s, 0, 0, n_threads);
+    if (status == 0) each_chunk(s.plan.n_chunks, n_threads, scores_chunk, &s);
+    sweep_release(&s);
+    return status;
+}
+
+/* The target of `count` samples from `begin` on, as full arrays of double. */
+typedef struct {
+    double sign[BLOCK_LIMIT], offset[BLOCK_LIMIT], same_weights[BLOCK_LIMIT];
+    const double *weights;
+} target_block;
+
+/* What is the same for all samples is written once a chunk, */
+static void target_begin(target_block *t, const target *from)
+{
+    for (ptrdiff_t i = 0; i < BLOCK_LIMIT; i++) {
+        t->sign[i] = from->sign[0];
+        t->offset[i] = from->offset[0];
+        t->same_weights[i] = from->weights[0];
+    }
+    t->weights = t->same_weights;
+}
+
+/* and the rest for each block. */
+static void target_fill(target_block *t, const target *from, ptrdiff_t begin, ptrdiff_t count)
+{
+    if (from->sign_step)
+        for (ptrdiff_t i = 0; i < count; i++) t->sign[i] = from->sign[begin + i];
+    if (from->offset_step)
+        memcpy(t->offset, from->offset + begin, (size_t)count * sizeof(double));
+    if (from->weights_step) t->weights = from->weights + begin;
+}
+
+CLONES static void signed_reach(ptrdiff_t count, const double *restrict f,
+                                const target_block *restrict t, double *restrict reach)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < count; i++) reach[i] = t->sign[i] * f[i] - t->offset[i];
+}
+
+CLONES static void signed_pull(ptrdiff_t count, const double *restrict log_margins,
+                               const target_block *restrict t, const double *restrict weights,
+                               double *restrict pull)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < count; i++) pull[i] = t->sign[i] * weights[i] * log_margins[i];
+}
+
+static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
+{
+    sweep *s = work;
+    double *value = s->partials + (size_t)chunk * s->partial_size, *gradient = value + 1;
+    double f[BLOCK_LIMIT], reach[BLOCK_LIMIT], slope[BLOCK_LIMIT], pull[BLOCK_LIMIT];
+    double bend[BLOCK_LIMIT];
+    double *bends = s->with_curvature || s->bends ? bend : NULL;
+    target_block t;
+    curvature_sum sum;
+    block b;
+    walk w = walk_chunk(s, chunk, worker);
+    if (s->with_curvature)
+        curvature_begin(&sum, s->view, gradient + s->view->n_columns + 1,
+                        w.scratch + block_scratch(s->view, s->plan.block_rows));
+    target_begin(&t, s->target);
+    while (walk_next(&w, &b)) {
+        block_dot(&b, s->coef, f);
+        target_fill(&t, s->target, b.start, b.count);
+        signed_reach(b.count, f, &t, reach);
+        *value += loss_block(&s->target->loss, b.count, reach, t.weights, slope, bends);
+        signed_pull(b.count, slope, &t, t.weights, pull);
+        block_add(&b, pull, gradient);
+        if (s->with_curvature) curvature_add(&sum, &b, bend);
+        size_t bytes = (size_t)b.count * sizeof(double);
+        if (s->reach) memcpy(s->reach + b.start, reach, bytes);
+        if (s->log_margins) memcpy(s->log_margins + b.start, slope, bytes);
+        if (s->bends) memcpy(s->bends + b.start, bend, bytes);
+    }
+    if (s->with_curvature) curvature_end(&sum);
+}
+
+int sweep_evaluate(const rows *view, const double *coef, const target *t, int n_threads,
+                   double *value, double *gradient, double *curvature, double *reach,
+                   double *log_margins, double *bend)
+{
+    size_t size = (size_t)view->n_columns + 1, square = curvature ? size * size : 0;
+    sweep s = {.view = view, .coef = coef, .target = t, .reach = reach,
+               .log_margins = log_margins, .bends = bend, .with_curvature = curvature != NULL};
+    s.plan = plan_chunks(view, (ptrdiff_t)(size + square));
+    int status = sweep_allocate(&s, 1 + size + square, curvature ? curvature_scratch(view) : 0,
+                                n_threads);
+    if (status == 0) {
+        each_chunk(s.plan.n_chunks, n_threads, evaluate_chunk, &s);
+        add_partials(s.partials, s.plan.n_chunks, (ptrdiff_t)s.partial_size);
+        *value = s.partials[0];
+        memcpy(gradient, s.partials + 1, size * sizeof(double));
+        if (curvature) {
+            memcpy(curvature, s.partials + 1 + size, square * sizeof(double));
+            curvature_fold(view, curvature);
+        }
+    }
+    sweep_release(&s);
+    return status;
+}
+
+static void product_chunk(void *work, ptrdiff_t chunk, int worker)
+{
+    sweep *s = work;
+    double pull[BLOCK_LIMIT];
+    block b;
+    for (walk w = walk_chunk(s, chunk, worker); walk_next(&w, &b);) {
+        block_dot(&b, s->coef, pull);
+        for (ptrdiff_t i = 0; i < b.count; i++) pull[i] *= s->bend[b.start + i];
+        block_add(&b, pull, s->partials + (size_t)chunk * s->partial_size);
+    }
+}
+
+static void adjoint_chunk(void *work, ptrdiff_t chunk, int worker)
+{
+    sweep *s = work;
+    block b;
+    for (walk w = walk_chunk(s, chunk, worker); walk_next(&w, &b);)
+        block_add(&b, s->bend + b.start, s->partials + (size_t)chunk * s->partial_size);
+}
+
+/* Run a body whose result is one number a column and the constant's. */
+static int summed_sweep(sweep *s, chunk_body body, int n_threads, double *out)
+{
+    size_t size = (size_t)s->view->n_columns + 1;
+    s->plan = plan_chunks(s->view, (ptrdiff_t)size);
+    int status = sweep_allocate(s, size, 0, n_threads);
+    if (status == 0) {
+        each_chunk(s->plan.n_chunks, n_threads, body, s);
+        add_partials(s->partials, s->plan.n_chunks, (ptrdiff_t)size);
+        memcpy(out, s->partials, size * sizeof(double));
+    }
+    sweep_release(s);
+    return status;
+}
+
+int sweep_product(const rows *view, const double *bend, const double *vector, int n_threads,
+                  double *out)
+{
+    sweep s = {.view = view, .coef = vector, .bend = bend};
+    return summed_sweep(&s, product_chunk, n_threads, out);
+}
+
+int sweep_adjoint(const rows *view, const double *pull, int n_threads, double *out)
+{
+    sweep s = {.view = view, .bend = pull};
+    return summed_sweep(&s, adjoint_chunk, n_threads, out);
+}
