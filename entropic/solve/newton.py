@@ -8,12 +8,15 @@ The unknown is the state u of the box (entropy.py), ``w = m + e tanh u``. With
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .outcome import Status
 
 ARMIJO = 1e-4
 HALVINGS = 60
+KINK_ROUNDS = 8
 
 
 def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None):
@@ -64,8 +67,7 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None):
         # At the goal the next factor is all but paid for: one step more squares the gap.
         if status is Status.CONVERGED and not step.polishes:
             break
-        move, fall = _direction(sweep, box, step, at, goal)
-        following, length = _search(sweep, box, step, at, move, fall, status is not None)
+        following, length = _advance(sweep, box, step, at, goal, status is not None)
         if following is None:
             status = status or Status.PRECISION
             at = _Point(sweep, box, step, at.state, last=True)
@@ -87,24 +89,69 @@ class _Point:
     def __init__(self, sweep, box, step, state, last=False):
         self.state, self.coef = state, box.coef(state)
         # the last one needs no curvature, but the figures of every sample
-        self.evaluation = sweep.evaluate(
-            self.coef, step.needs_curvature and not last, step.needs_details or last
-        )
+        details = step.needs_details or last or sweep.target.loss.inequality
+        self.evaluation = sweep.evaluate(self.coef, step.needs_curvature and not last, details)
         self.entropy = box.value(state)
         self.objective = self.entropy + self.evaluation.value
         self.gamma = box.slope(state) + self.evaluation.gradient
         self.gap = box.gap(state, -self.evaluation.gradient)
 
 
-def _direction(sweep, box, step, at, goal):
+def _advance(sweep, box, step, at, goal, last):
+    """The next point and the length of the step to it, or ``(None, 0)``."""
+    if sweep.target.loss.inequality and sweep.work.random_access:
+        return _advance_over_kink(sweep, box, step, at, goal, last)
+    move, fall = _direction(sweep, box, step, at, at.gamma, goal)
+    return _search(sweep, box, step, at, move, fall, last)
+
+
+def _advance_over_kink(sweep, box, step, at, goal, last):
+    """The same for the inequality form, whose loss has a kink at t = 1.
+
+    Beyond it a row has neither slope nor curvature. A step that takes many such rows back below
+    meets a force of which its model knew nothing, and backtracking alone would creep. So the
+    model of rows that the step is seen to take back is that of the equality form, which is the
+    same below the kink, and the step is computed anew until it takes back no others.
+    """
+    target = sweep.target
+    smooth = replace(target.loss, inequality=False)
+    reach, bend, curvature = sweep.reach.copy(), sweep.bend.copy(), at.evaluation.curvature
+    move, fall = _direction(sweep, box, step, at, at.gamma, goal)
+    trial = _Point(sweep, box, step, box.moved(at.state, move), last)
+    if _accepts(at, trial, 1.0, fall):
+        return trial, 1.0
+    taken = np.zeros(len(reach), dtype=bool)
+    for _ in range(KINK_ROUNDS):
+        back = (reach >= 1) & (sweep.reach < 1) & (target.weights > 0) & ~taken
+        if not np.any(back):
+            break
+        taken |= back
+        slope = np.where(taken, smooth.log_margin(reach), 0.0)
+        gamma = at.gamma + sweep.adjoint(target.weights * target.sign * slope)
+        sweep.bend[:] = np.where(taken, target.weights * smooth.bend(slope), bend)
+        if step.needs_curvature:
+            at.evaluation.curvature = sweep.curvature()
+        wider, _ = _direction(sweep, box, step, at, gamma, goal)
+        trial = _Point(sweep, box, step, box.moved(at.state, wider), last)
+        along = float(at.gamma @ (trial.coef - at.coef))
+        if along >= 0:
+            break
+        move, fall = wider, along
+        if _accepts(at, trial, 1.0, fall):
+            return trial, 1.0
+    at.evaluation.curvature = curvature
+    return _search(sweep, box, step, at, move, fall, last)
+
+
+def _direction(sweep, box, step, at, gamma, goal):
     """Newton's move of the state, and the slope of the objective along it."""
     scale = box.scale(at.state)
-    p, bent = step.direction(sweep, at.evaluation, scale, at.gamma, at.gap, goal)
+    p, bent = step.direction(sweep, at.evaluation, scale, gamma, at.gap, goal)
     ratio = box.half_width / box.entropy_weight
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         # where the scale has underflowed, the same move read off the equation itself
-        move = np.where(scale > 1e-100, ratio * p / scale, -ratio * (at.gamma + bent))
-    return move, float((scale * at.gamma) @ p)
+        move = np.where(scale > 1e-100, ratio * p / scale, -ratio * (gamma + bent))
+    return move, float((scale * gamma) @ p)
 
 
 def _noise(at):

@@ -178,7 +178,7 @@ class ConjugateGradientStep:
             length = slope / float(search @ image)
             p += length * search
             bent += length * bend
-            residual -= length * image
+            residual = residual - length * image
             z = self._precondition(residual)
             slope, before = float(residual @ z), slope
             search = z + (slope / before) * search
