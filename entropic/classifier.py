@@ -21,14 +21,14 @@ from .solve.problem import minimise
 from .solve.sweep import Sweep, sweeps
 from .solve.target import Target
 from .solve.threads import effective_threads
-from .uncertainty.band import extremes
+from .uncertainty.mixin import UncertaintyMixin
 
 # What scikit-learn is asked to check of X; types and finiteness are checked here, where the
 # message can name the place and where no wider copy is made than the values need.
 _READING = dict(accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
 
 
-class EntropicClassifier(ClassifierMixin, BaseEstimator):
+class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
     """Separate two classes by the hyperplane or polynomial surface of least entropy.
 
     Parameters
@@ -59,7 +59,8 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
     class_weight : dict, "balanced" or None
         Factor on the weight of each class; "balanced" gives both the same total.
     certainty : float
-        1.0: the band of the extreme scores; below 1, how often a class may be right outside it.
+        1.0: the band of the extreme scores. Below 1: the narrowest band outside which each
+        class errs at most ``1 - certainty`` of the time.
     solver : {"auto", "newton", "spectral", "spectral-paper"}
     tol : float
         Duality gap a unit of weight at which the solver stops.
@@ -84,10 +85,21 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
     monomials_ : Monomials
         Where X is standardised, of the standardised features: in raw ones the terms of a
         polynomial far from zero cancel, and its coefficients would have no digits left.
+    loo_decision_ : array of shape (n_samples,) or None
+        What each training row would score had it not been there, from one Newton step
+        (docs/mathematics.md, section 5). None where no factor was affordable; the training
+        scores then take its place in what follows.
     band_ : tuple of two floats
-        Scores between which a point is uncertain.
+        Scores between which a point is uncertain, by the leave-one-out scores of one
+        observation (a row, or one of as many equal rows as a whole-number weight says). After
+        ``conformalize``, the band of its guarantee.
+    calibration_ : array of shape (2, n_corners)
+        Scores, and the frequency of ``classes_[1]`` at each, by which ``predict_proba`` goes.
+    conformal_ : tuple of two floats
+        After ``conformalize``: the highest score at which ``classes_[0]`` is possible, and the
+        lowest for ``classes_[1]``.
     separation_ : float
-        Lowest score of ``classes_[1]`` less the highest of ``classes_[0]``.
+        Lowest training score of ``classes_[1]`` less the highest of ``classes_[0]``.
     multipliers_ : array of shape (n_samples,)
     status_ : str
     converged_ : bool
@@ -186,9 +198,10 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
             Target.of(loss, sign, weights, self.margin),
             effective_threads(self.n_jobs, design.rows.n_entries),
         )
+        box = self._box(design.rows.n_columns)
         outcome = minimise(
             sweep,
-            self._box(design.rows.n_columns),
+            box,
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -196,9 +209,7 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
             callback=self._watch,
         )
         self._keep(outcome, design)
-        scores = sign * (sweep.reach + self.margin)
-        *band, self.separation_ = extremes(scores, positive, weights)
-        self.band_ = tuple(band)
+        self._learn_uncertainty(sweep, box, outcome, positive, sample_weight)
         return self
 
     def _check_parameters(self):
@@ -340,39 +351,6 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int)]
-
-    def in_band(self, X):
-        """Whether each row is uncertain: its score strictly between the bounds of ``band_``.
-
-        Returns
-        -------
-        bool array of shape (n_samples,)
-        """
-        return self._uncertain(self.decision_function(X))
-
-    def _uncertain(self, scores):
-        lower, upper = self.band_
-        return (scores > lower) & (scores < upper)
-
-    def predict_with_reject(self, X, reject_label):
-        """Like ``predict``, with ``reject_label`` for the uncertain rows.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-
-        Raises
-        ------
-        ValueError
-            If ``reject_label`` is itself a class, or not of the labels' kind.
-        """
-        check_is_fitted(self)
-        label = checks.check_reject_label(reject_label, self.classes_)
-        scores = self.decision_function(X)
-        predicted = self.classes_[(scores > 0).astype(int)]
-        predicted = predicted.astype(np.promote_types(predicted.dtype, label.dtype))
-        predicted[self._uncertain(scores)] = label
-        return predicted
 
     # ------------------------------------------------------------------- disk
 

@@ -59,6 +59,14 @@ def check_share(value, name):
         raise ValueError(f"{name}={value!r} is out of range; give a number above 0, at most 1.")
 
 
+def check_level(value, name):
+    """A float above 0 and below 1."""
+    check_number(value, name)
+    if not 0 < value < 1:
+        raise ValueError(f"{name}={value!r} is out of range; give a number above 0 and below 1.")
+    return float(value)
+
+
 def check_workers(n_jobs):
     """None, or an integer other than 0 (-1 means every core)."""
     if n_jobs is None:
@@ -228,6 +236,31 @@ def check_labels(y):
             or (isinstance(label, Real) and label != label)
         ):
             raise ValueError(f"y has no label in row {row} ({label}); drop such rows.")
+
+
+def check_known_labels(y, classes, n_samples):
+    """The place of each label in ``classes``; every label must be there."""
+    check_labels(y)
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"y must have one dimension, not {y.ndim}.")
+    if len(y) != n_samples:
+        raise ValueError(f"y has {len(y)} labels for {n_samples} rows; give one a row.")
+    places = {label: place for place, label in enumerate(classes.tolist())}
+    labels, inverse = np.unique(y if y.dtype.kind != "O" else y.astype(str), return_inverse=True)
+    if y.dtype.kind == "O":
+        places = {str(label): place for label, place in places.items()}
+    found = np.array([places.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    codes = found[inverse]
+    if np.any(codes < 0):
+        row = int(np.argmax(codes < 0))
+        raise ValueError(
+            f"y has the label {y[row]!s} in row {row}, which is not among the classes "
+            f"{classes.tolist()}; leave such rows out."
+        )
+    return codes
 
 
 def _holds_objects(y):

@@ -9,7 +9,7 @@ diagonal of ones, which is formed without passing through the unscaled one.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 
 
 class Factor:
@@ -43,3 +43,8 @@ class Factor:
     def solve(self, right):
         """``x`` with ``(I + r H r) x = right``."""
         return self.inverse * cho_solve(self.factor, self.inverse * right, check_finite=False)
+
+    def inverse_root(self):
+        """``B``, (n, n), with ``B B^T = (I + r H r)^-1``."""
+        upper, _ = lapack.dtrtri(self.factor[0], lower=self.factor[1])
+        return self.inverse[:, None] * np.triu(upper)

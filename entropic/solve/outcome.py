@@ -53,6 +53,8 @@ class Outcome:
         One sentence on the ending.
     state : array of shape (n_features,)
         The solver's own variable u, for warm starts.
+    curvature : array of shape (n_features, n_features) or None
+        That of the samples at the solution, where the solver formed it and kept it.
     """
 
     coef: np.ndarray
@@ -69,6 +71,7 @@ class Outcome:
     message: str = ""
     state: np.ndarray | None = field(default=None, repr=False)
     separation: float = float("nan")
+    curvature: np.ndarray | None = field(default=None, repr=False)
 
     @property
     def converged(self):

@@ -87,7 +87,9 @@ def solve(
     box = Box(*check_box(lower, upper, n_features), entropy_weight)
     target = Target.of(Loss(float(slack), constraint == "inequality"), 1, weights, offset)
     sweep = Sweep(Design(rows_of(D)), target)
-    return minimise(sweep, box, solver=solver, tol=tol, max_iter=max_iter)
+    outcome = minimise(sweep, box, solver=solver, tol=tol, max_iter=max_iter)
+    outcome.curvature = None  # of no use without the sweep, and as large as the square of D's width
+    return outcome
 
 
 def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, callback=None):
@@ -121,9 +123,12 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
         start=start,
         callback=callback,
     )
+    curvature = evaluation.curvature
     if not evaluation.details:
         evaluation = sweep.evaluate(box.coef(state), details=True)
-    return _outcome(sweep, box, state, evaluation, report, step.name, tol)
+    outcome = _outcome(sweep, box, state, evaluation, report, step.name, tol)
+    outcome.curvature = curvature
+    return outcome
 
 
 def _outcome(sweep, box, state, evaluation, report, solver, tol):

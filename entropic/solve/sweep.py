@@ -100,6 +100,12 @@ class Sweep:
             matrix += shift[:, None]
         return matrix
 
+    def quadratic(self, factor):
+        """``|phi_i factor|^2`` for every design row, for a factor of shape (n_features, k)."""
+        self.count += 1
+        factor = self.design.factor_to_rows(factor)
+        return sweeps.quadratic(self.design.rows, factor, self.n_threads)
+
     def adjoint(self, pull):
         """``Phi^T pull`` for design rows Phi without sign."""
         self.count += 1

@@ -1,0 +1,79 @@
+"""A guarantee from rows that the fit has not seen: split conformal prediction, class by class.
+
+For a class k with n calibration rows, a new row of class k scores no worse than the
+``ceil((n + 1) level)``-th worst... best of them with a probability of at least the level, if it
+and the calibration rows of its class are exchangeable. Nothing else is assumed: not the model,
+not the share of the classes (V. Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random
+World", chapters 2 and 4).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def rank(n_rows, level):
+    """``ceil((n + 1) level)``, with a product that is whole but for rounding taken as whole."""
+    product = (n_rows + 1) * level
+    nearest = round(product)
+    return nearest if abs(product - nearest) <= 1e-9 * max(1.0, product) else math.ceil(product)
+
+
+def rows_needed(level):
+    """The fewest calibration rows of a class with which a level below 1 can be met."""
+    n_rows = max(1, math.ceil(level / (1 - level)) - 1)
+    while rank(n_rows, level) > n_rows:
+        n_rows += 1
+    return n_rows
+
+
+def thresholds(scores, positive, level):
+    """Scores up to which, and from which, each class remains possible.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples,)
+        Of rows that had no part in the fit.
+    positive : bool array of shape (n_samples,)
+    level : float
+        In (0, 1): how often, at least, the true class of a new row is among those possible,
+        for each class by itself.
+
+    Returns
+    -------
+    defective, good : float
+        The defective class is possible for scores up to ``defective``, the good class for
+        scores of ``good`` or more. Infinite where a class has too few rows for the level.
+    """
+    return _quantile(scores[~positive], level), -_quantile(-scores[positive], level)
+
+
+def possible(scores, defective, good):
+    """Which classes remain possible for some scores.
+
+    Returns
+    -------
+    bool array of shape (n_samples, 2)
+        Both are True where the row is uncertain; neither, where it is unlike both classes.
+    """
+    return np.column_stack([scores <= defective, scores >= good])
+
+
+def band(defective, good):
+    """The band of the scores for which not exactly one class remains possible.
+
+    Open at either end, as :func:`entropic.uncertainty.band.in_band` has it.
+    """
+    if good <= defective:
+        return float(np.nextafter(good, -np.inf)), float(np.nextafter(defective, np.inf))
+    return float(defective), float(good)
+
+
+def _quantile(scores, level):
+    """The score of the rank that the level asks for, infinite beyond the last."""
+    position = rank(len(scores), level)
+    if position > len(scores):
+        return math.inf
+    return float(np.partition(scores, position - 1)[position - 1])

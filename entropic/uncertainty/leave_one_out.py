@@ -1,0 +1,211 @@
+"""What each training row would score had it not been there: leave-one-out in closed form.
+
+Scores of training rows are optimistic, since each has pulled the surface its own way. Taking
+row i away moves the optimum, to first order, by one Newton step from where it is. With the
+Newton matrix ``H = alpha diag(h'') + D^T diag(q l'') D`` at the optimum
+(docs/mathematics.md, section 5)::
+
+    a_i  = D_i^T H^-1 D_i                                    the leverage
+    t_i' = t_i + q_i l'_i a_i / (1 - a_i q_i l''_i)          the reach without row i
+
+All rows together cost one read and a triangular inverse, in either of two forms:
+
+    features   H = R^-1 K R^-1,  K = I + R D^T diag(c) D R,  c = q l''
+               a_i = |D_i R L^-T|^2  with  K = L L^T
+    samples    B = I + diag(sqrt c) D R^2 D^T diag(sqrt c)
+               1 - a_i c_i = (B^-1)_ii
+
+Rows of no weight, and those on the flat part of the inequality form, exert no pull: what they
+score is what they would score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropic.solve.cost import DENSE_PAIR, SPARSE_PAIR, factor_time, memory_limit
+from entropic.solve.factor import Factor
+
+# Below this, 1 - a c is mostly rounding where it was computed as a difference.
+DOUBTFUL = 1e-6
+# Columns of the random projection that estimates leverages where no full factor is affordable:
+# a relative standard error of sqrt(2/128), 12 percent, of each shift.
+PROJECTIONS = 128
+# Rows of the sample whose curvature stands for that of all.
+ROWS_A_COLUMN = 10
+# Above so many, whole numbers are no counts: one observation would be lost in rounding.
+MOST_OBSERVATIONS = 1e12
+# Seconds of a full factor that are always spent, however short the fit.
+AFFORDABLE = 0.05
+
+
+@dataclass(frozen=True)
+class Influence:
+    """How much each row has pulled its own score.
+
+    Attributes
+    ----------
+    pull : array of shape (n_samples,)
+        ``q l' a``: the shift of the reach without the row, before the others' answer to it.
+    left : array of shape (n_samples,)
+        ``1 - a q l''`` in (0, 1]: the share of the shift that the others would resist.
+    exact : bool
+        Whether the leverages come from a full factor, not from an estimate.
+    """
+
+    pull: np.ndarray
+    left: np.ndarray
+    exact: bool = True
+
+    def shift(self, share=1.0):
+        """Change of the reach when a share of the row's weight is taken away.
+
+        Parameters
+        ----------
+        share : float or array of shape (n_samples,)
+            1 takes the whole row; 1/q one of q equal observations that it stands for.
+        """
+        return share * self.pull / ((1 - share) + share * self.left)
+
+
+def influence(sweep, box, outcome):
+    """Influence of every row on its own score, or None where it would cost too much.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        Its last evaluation, with details, is at the outcome's coefficients.
+    box : Box
+    outcome : Outcome
+        Its ``curvature``, where the solver left one, saves a read.
+
+    Returns
+    -------
+    Influence or None
+        None where no factor fits into memory, or where a full one would cost more than the
+        fit and there are too few rows to sample.
+    """
+    scale = box.scale(outcome.state)
+    bend = sweep.bend
+    form = _form(sweep, outcome)
+    if form == "features":
+        curvature = sweep.curvature() if outcome.curvature is None else outcome.curvature
+        leverage = sweep.quadratic(scale[:, None] * Factor(curvature, scale).inverse_root())
+        leverage, left = _guarded(sweep, scale, leverage)
+    elif form == "samples":
+        leverage, left = _by_samples(sweep, scale)
+    elif form == "projected":
+        leverage, left = _guarded(sweep, scale, _projected(sweep, scale))
+    else:
+        return None
+    pull = np.where(bend > 0, sweep.target.weights * sweep.log_margins * leverage, 0.0)
+    return Influence(pull, left, exact=form != "projected")
+
+
+def observations(sample_weight, weights, n_samples):
+    """What one observation is where rows have weights.
+
+    Whole numbers are counts of equal observations: one of them is left out, so that weights say
+    what repeated rows say. Other numbers are shares of attention: the whole row is left out,
+    and a row of mean weight is one observation.
+
+    Parameters
+    ----------
+    sample_weight : array of shape (n_samples,), (1,) or None
+        Before class weights.
+    weights : array of shape (n_samples,) or (1,)
+        After class weights.
+
+    Returns
+    -------
+    share : float or array of shape (n_samples,)
+        The part of a row's weight that one observation makes up.
+    rows : array of shape (n_samples,)
+        Weights in units of one observation.
+    """
+    weights = np.broadcast_to(weights, n_samples)
+    weights = weights / weights.max()
+    share, total = 1.0, np.count_nonzero(weights)
+    if sample_weight is not None:
+        counts = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), n_samples)
+        if np.all(counts == np.floor(counts)) and counts.sum() < MOST_OBSERVATIONS:
+            share, total = 1 / np.maximum(counts, 1.0), counts.sum()
+    return share, weights * (total / weights.sum())
+
+
+def _form(sweep, outcome):
+    """The cheapest form that fits into memory and costs little beside the fit.
+
+    The curvature at hand, the features' form is taken as it is: its cost is about that of one
+    step. Otherwise a full factor may cost as much as the fit did, an estimate a part of it.
+    """
+    if outcome.curvature is not None:
+        return "features"
+    work, room = sweep.work, memory_limit()
+    pair = SPARSE_PAIR if work.sparse else DENSE_PAIR
+    full = {}
+    if work.cholesky_bytes <= room:
+        through = work.entries * work.n_features * pair
+        full["features"] = work.curvature + 3 * factor_time(work.n_features) + through
+    if work.random_access and 2 * work.dual_bytes <= room:
+        full["samples"] = work.outer + 4 * factor_time(work.n_samples)
+    if not full:
+        return None
+    form = min(full, key=full.get)
+    if full[form] <= max(AFFORDABLE, outcome.n_sweeps * work.sweep):
+        return form
+    sampled = ROWS_A_COLUMN * work.n_features
+    if "features" in full and work.random_access and 3 * sampled <= work.n_samples:
+        return "projected"
+    return None
+
+
+def _guarded(sweep, scale, leverage):
+    """Leverages of the features' form with ``1 - a c``, kept off what rounding makes of it.
+
+    Without row i the leverage ``a/(1 - a c)`` is at most the one in no data's presence,
+    ``s_i = D_i R^2 D_i``, so that ``1 - a c >= 1/(1 + c s)``. Only rows that the fit all but
+    interpolates come near; one more read serves them.
+    """
+    bend = sweep.bend
+    left = 1 - leverage * bend
+    doubtful = left < DOUBTFUL
+    if np.any(doubtful):
+        free = sweep.quadratic(np.diag(scale))[doubtful]
+        lowest = 1 / (1 + bend[doubtful] * free)
+        left[doubtful] = np.clip(left[doubtful], lowest, 1.0)
+        leverage[doubtful] = np.minimum(leverage[doubtful], free)
+    return leverage, left
+
+
+def _by_samples(sweep, scale):
+    """Leverages of the rows with ``c > 0`` from the M × M form, which needs no guard."""
+    active = np.flatnonzero(sweep.bend)
+    part = sweep if len(active) == sweep.n_samples else sweep.take(active)
+    bend = sweep.bend[active]
+    root, product = np.sqrt(bend), part.outer(scale**2)
+    inverse = Factor(product, root).inverse_root()
+    own = product.diagonal()
+    leverage, left = np.zeros(sweep.n_samples), np.ones(sweep.n_samples)
+    left[active] = remaining = np.einsum("ij,ij->i", inverse, inverse)
+    # the direct difference where little was used up, the other where nearly all of it was
+    used = (product * root) @ inverse
+    used = np.einsum("ij,ij->i", used, used)
+    with np.errstate(over="ignore", invalid="ignore"):
+        leverage[active] = np.where(bend * own < 1, own - used, (1 - remaining) / bend)
+    return leverage, left
+
+
+def _projected(sweep, scale):
+    """Estimated leverages: the curvature of a sample of rows, its root randomly projected."""
+    generator = np.random.default_rng(0)
+    n_sampled = ROWS_A_COLUMN * sweep.n_features
+    chosen = np.sort(generator.choice(sweep.n_samples, n_sampled, replace=False))
+    part = sweep.take(chosen)
+    part.bend = sweep.bend[chosen] * (sweep.n_samples / n_sampled)
+    root = Factor(part.curvature(), scale).inverse_root()
+    signs = generator.choice([-1.0, 1.0], (sweep.n_features, PROJECTIONS))
+    projected = root @ (signs / np.sqrt(PROJECTIONS))
+    return sweep.quadratic(scale[:, None] * projected)

@@ -1,0 +1,251 @@
+"""What a fitted classifier says of its own certainty: the methods on top of its scores."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from entropic.data import checks
+
+from . import conformal
+from .band import certainty_band, extremes, in_band
+from .leave_one_out import influence, observations
+from .probability import frequencies, probability
+from .report import selective_report
+
+
+class UncertaintyMixin:
+    """Band, probabilities, sets and reports of a classifier with ``decision_function``.
+
+    All of it follows from scores alone: the leave-one-out scores of the training rows, or the
+    scores of calibration rows.
+    """
+
+    def _learn_uncertainty(self, sweep, box, outcome, positive, sample_weight):
+        """Set what the leave-one-out scores tell: called at the end of a fit.
+
+        Parameters
+        ----------
+        sweep : Sweep
+            With its per-sample arrays at the outcome's coefficients.
+        box : Box
+        outcome : Outcome
+        positive : bool array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), (1,) or None
+            As the user gave it, before class weights.
+        """
+        target = sweep.target
+        share, rows = observations(sample_weight, target.weights, sweep.n_samples)
+        found = influence(sweep, box, outcome)
+        reach = sweep.reach + target.offset
+        scores = target.sign * reach
+        self.loo_decision_ = None
+        if found is not None:
+            self.loo_decision_ = target.sign * (reach + found.shift())
+            scores = target.sign * (reach + found.shift(share))
+        self.band_ = certainty_band(scores, positive, rows, self.certainty)
+        self.separation_ = extremes(target.sign * reach, positive, rows)[2]
+        self.calibration_ = frequencies(scores, positive, rows)
+        if hasattr(self, "conformal_"):
+            del self.conformal_
+
+    # ------------------------------------------------------------ probabilities
+
+    def predict_proba(self, X):
+        """How often rows of such a score were of each class.
+
+        The frequency of ``classes_[1]`` among the leave-one-out scores of the training rows,
+        made to rise with the score (isotonic regression) and kept off 0 and 1. It is what was
+        seen, weighted as the fit was, class weights included. The likelier class is always the
+        one that ``predict`` names, by the sign of the score: where the frequency says otherwise,
+        it is taken as one half.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+            Columns in the order of ``classes_``; rows sum to 1.
+
+        Notes
+        -----
+        Beyond the lowest (highest) score of the other class, the n rows of one class that lie
+        there give it the probability ``(n + 1)/(n + 2)``, as long as that does not break the
+        rise.
+        """
+        good = probability(self._calibration(), self.decision_function(X))
+        return np.column_stack([1 - good, good])
+
+    def predict_log_proba(self, X):
+        """Logarithm of :meth:`predict_proba`.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+        """
+        return np.log(self.predict_proba(X))
+
+    def _calibration(self):
+        check_is_fitted(self)
+        return self.calibration_
+
+    # --------------------------------------------------------------- certainty
+
+    def in_band(self, X):
+        """Whether each row is uncertain: its score strictly between the bounds of ``band_``.
+
+        Returns
+        -------
+        bool array of shape (n_samples,)
+        """
+        return in_band(self.decision_function(X), self.band_)
+
+    def predict_with_reject(self, X, reject_label):
+        """The class of the certain rows, and ``reject_label`` for the uncertain ones.
+
+        A row is certain to be of ``classes_[1]`` with a score of the band's upper bound or
+        more, of ``classes_[0]`` with one of the lower bound or less. That is what ``predict``
+        says as well wherever the band holds the score 0.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        reject_label : str, number or bool
+            Of the labels' kind, and none of them.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            If ``reject_label`` is itself a class, or not of the labels' kind.
+        """
+        check_is_fitted(self)
+        label = checks.check_reject_label(reject_label, self.classes_)
+        scores = self.decision_function(X)
+        predicted = self.classes_[self._certain_class(scores)]
+        predicted = predicted.astype(np.promote_types(predicted.dtype, label.dtype))
+        predicted[in_band(scores, self.band_)] = label
+        return predicted
+
+    def _certain_class(self, scores):
+        """The class on either side of the band, as a place in ``classes_``."""
+        return (scores >= self.band_[1]).astype(int)
+
+    def predict_set(self, X):
+        """Which classes remain possible for each row.
+
+        After :meth:`conformalize`, the true class of a new row is among them at least as often
+        as the confidence level says, for each class by itself. Before, both are where the score
+        lies in the band.
+
+        Returns
+        -------
+        bool array of shape (n_samples, 2)
+            Both True: uncertain. Both False, only after ``conformalize``: unlike either class.
+        """
+        scores = self.decision_function(X)
+        limits = getattr(self, "conformal_", None)
+        if limits is not None:
+            return conformal.possible(scores, *limits)
+        uncertain, code = in_band(scores, self.band_), self._certain_class(scores)
+        return np.column_stack([uncertain | (code == 0), uncertain | (code == 1)])
+
+    def conformalize(self, X, y, confidence_level=0.9):
+        """Give the band a guarantee, from rows that had no part in the fit.
+
+        Split conformal prediction, class by class: if a new row and the calibration rows of its
+        class are exchangeable, :meth:`predict_set` holds its class with a probability of at
+        least ``confidence_level``, whatever the model and however rare the class. ``band_`` is
+        set to the scores for which not exactly one class remains, so that ``in_band``,
+        ``predict_with_reject`` and ``selective_report`` follow.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Labels among ``classes_``. With ``n < level/(1 - level)`` rows of a class, no score
+            excludes it, and a warning says how many are needed; no rows at all is such a case.
+        confidence_level : float
+            Above 0 and below 1.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the level is out of range, X does not fit the model, or y holds other labels.
+        """
+        check_is_fitted(self)
+        level = checks.check_level(confidence_level, "confidence_level")
+        scores = self.decision_function(X)
+        positive = checks.check_known_labels(y, self.classes_, len(scores)) == 1
+        self.conformal_ = conformal.thresholds(scores, positive, level)
+        self.band_ = conformal.band(*self.conformal_)
+        needed = conformal.rows_needed(level)
+        few = [
+            f"{label!r} has {count}"
+            for label, count in zip(
+                self.classes_.tolist(), np.bincount(positive, minlength=2).tolist(), strict=True
+            )
+            if count < needed
+        ]
+        if few:
+            warnings.warn(
+                f"A confidence level of {level:g} needs {needed} calibration rows of each class; "
+                f"{' and '.join(few)}. No score excludes "
+                f"{'either class, so that every row is uncertain' if len(few) == 2 else 'it'}; "
+                "calibrate on more rows or lower confidence_level.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self
+
+    # ------------------------------------------------------------------ report
+
+    def selective_report(self, X, y, sample_weight=None):
+        """How the classifier does on labelled rows when it may abstain in the band.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Labels among ``classes_``.
+        sample_weight : array of shape (n_samples,) or None
+
+        Returns
+        -------
+        SelectiveReport
+            Coverage, error among the certain, abstention rate, precision and recall of each
+            class, and the area under the risk–coverage curve, in which rows are sure in the
+            order of the probability of the class that ``predict`` names. ``print`` shows it.
+
+        Raises
+        ------
+        ValueError
+            If X does not fit the model, or y holds other labels.
+        """
+        check_is_fitted(self)
+        scores = self.decision_function(X)
+        truth = checks.check_known_labels(y, self.classes_, len(scores))
+        weights = checks.check_per_sample(
+            sample_weight, len(scores), "sample_weight", default=1.0, sign=True
+        )
+        said = (scores > 0).astype(int)
+        good = probability(self.calibration_, scores)
+        # the distance from the surface orders rows of one probability
+        order = np.column_stack([np.where(said == 1, good, 1 - good), np.abs(scores)])
+        confidence = np.unique(order, axis=0, return_inverse=True)[1].ravel()
+        return selective_report(
+            self.classes_,
+            truth,
+            ~in_band(scores, self.band_),
+            self._certain_class(scores),
+            said != truth,
+            confidence,
+            weights,
+        )
