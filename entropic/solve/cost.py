@@ -30,8 +30,6 @@ import contextlib
 import os
 from dataclasses import dataclass
 
-import numpy as np
-
 # Seconds a unit of work.
 DENSE_NUMBER = 5e-10  # one stored number in one sweep
 SPARSE_NUMBER = 2.5e-9
@@ -83,9 +81,9 @@ class Work:
         rows = design.rows
         if getattr(rows, "columns", None) is None:
             return cls.dense(design.n_samples, design.n_features)
-        starts, constant = np.asarray(rows.starts), int(design.constant)
-        in_row = np.diff(starts).astype(np.float64) + constant
-        entries = int(starts[-1] - starts[0]) + constant * design.n_samples
+        constant = int(design.constant)
+        in_row = rows.entries_per_row() + constant
+        entries = rows.n_entries + constant * design.n_samples
         n_features, n_samples = int(design.n_features), int(design.n_samples)
         if design.mean is not None:
             # centring couples every column with every other, by terms of rank one
@@ -96,8 +94,7 @@ class Work:
         mean = entries / n_features
         cross = n_features * mean * (mean + 1) / 2
         if n_features > n_samples:
-            used = rows.columns[starts[0] : starts[-1]]
-            in_column = np.bincount(used, minlength=rows.n_columns).astype(np.float64)
+            in_column = rows.entries_per_column()
             cross = float(in_column @ (in_column + 1)) / 2
         return cls(n_samples, n_features, entries, int(pairs), int(cross), True)
 

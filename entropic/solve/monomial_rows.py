@@ -77,6 +77,13 @@ class MonomialRows:
         filled = [float(self.listing.filled(int(size))) for size in sizes]
         return np.asarray(filled)[inverse]
 
+    def entries_per_column(self):
+        """How many rows of a sparse base fill each column, as float64."""
+        total = np.zeros(self.n_columns)
+        for start, stop in self.ranges():
+            total += np.bincount(self.block(start, stop).indices, minlength=self.n_columns)
+        return total
+
     def block(self, start, stop):
         """Rows ``start:stop``: a float64 array, or CSR where the base is sparse."""
         features = self.base.block(start, stop)

@@ -92,6 +92,15 @@ class SparseRows:
         """Numbers that one sweep works on."""
         return int(self.starts[-1]) - int(self.starts[0])
 
+    def entries_per_row(self):
+        """Stored numbers of each row, as float64."""
+        return np.diff(self.starts).astype(np.float64)
+
+    def entries_per_column(self):
+        """Stored numbers of each column, as float64."""
+        used = self.columns[self.starts[0] : self.starts[-1]]
+        return np.bincount(used, minlength=self.n_columns).astype(np.float64)
+
     def ranges(self):
         """Row ranges of about ``BLOCK_ENTRIES`` numbers were every column filled, or 4096 rows."""
         step = max(4096, BLOCK_ENTRIES // max(1, self.n_columns))
