@@ -322,3 +322,6 @@ def losses(double slack, bint inequality, reach, weights):
         value += loss_block(&l, min(256, count - begin), &t[begin], &q[begin],
                             &log_margins[begin], &bend[begin])
     return value, log_margins.base, bend.base
+
+
+include "spectral.pxi"

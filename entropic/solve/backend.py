@@ -17,6 +17,7 @@ if choice not in ("auto", "compiled", "numpy"):
 name = "numpy"
 if choice != "numpy":
     try:
+        from . import compiled_spectral as spectral
         from . import compiled_sweeps as sweeps
 
         name = "compiled"
@@ -27,6 +28,5 @@ if choice != "numpy":
                 "reinstall with a C compiler or unset the variable."
             ) from error
 if name == "numpy":
+    from . import numpy_spectral as spectral  # type: ignore[no-redef]  # noqa: F401
     from . import numpy_sweeps as sweeps  # type: ignore[no-redef]  # noqa: F401
-
-from . import numpy_spectral as spectral  # noqa: E402, F401

@@ -87,7 +87,7 @@ def spectral(sweep, box, *, solver="spectral", tol=1e-8, max_iter=None, start=No
         n_threads=sweep.n_threads,
         callback=_in_units(callback, unit),
     )
-    sweep.count += report["n_reads"]
+    sweep.count += math.ceil(report["n_reads"])
     state, multipliers = scaled_box.state_of_tau(tau), 0.0 + target.weights * ratio
     gap, objective = report["gap"] * unit, report["objective"] * unit
     violation = _details(sweep, ratio, residual)

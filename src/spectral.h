@@ -1,0 +1,49 @@
+/* The spectral gradient iteration on the dual, from given multipliers to an ending. */
+#ifndef ENTROPIC_SPECTRAL_H
+#define ENTROPIC_SPECTRAL_H
+
+#include <stddef.h>
+
+#include "dual.h"
+
+enum { SPECTRAL_FIGURES = 5 }; /* a step's: iteration, gap, objective, gradient norm, length */
+
+typedef enum {
+    SPECTRAL_CONVERGED,
+    SPECTRAL_MAX_ITER,
+    SPECTRAL_PRECISION,
+    SPECTRAL_INTERRUPTED,   /* the report asked to stop */
+    SPECTRAL_ABANDONED,     /* a poll or report failed */
+    SPECTRAL_NO_MEMORY
+} spectral_status;
+
+/* How long a step is, and which steps the search accepts (numpy_spectral.Rule). */
+typedef struct {
+    int adaptive;
+    int memory;             /* at most SPECTRAL_MEMORY */
+    double first;
+    double goal_gap, goal_norm;
+    long long max_iter;
+} spectral_rule;
+
+enum { SPECTRAL_MEMORY = 64 };
+
+/* What the caller wants to hear. `report` may be NULL: 1 stops, -1 is a failure. */
+typedef struct {
+    void *self;
+    dual_poll poll;
+    int (*report)(void *self, const double *figures);
+} spectral_ears;
+
+typedef struct {
+    long long n_iter;
+    double n_reads, gap, objective, gradient_norm;
+    ptrdiff_t n_recorded;
+} spectral_result;
+
+/* Minimise. `record` holds `capacity` rows of figures and is thinned when full. */
+spectral_status spectral_iterate(const dual_problem *problem, double *ratio, double *tau,
+                                 double *residual, const spectral_rule *rule, spectral_ears ears,
+                                 double *record, ptrdiff_t capacity, spectral_result *result);
+
+#endif

@@ -1,0 +1,189 @@
+# Binding of the spectral iteration, part of _sweeps.pyx: one call that leaves the interpreter
+# alone until it ends, but for a look at the signals now and then.
+
+from cpython.exc cimport PyErr_CheckSignals
+
+from entropic.solve.numpy_spectral import FIGURES
+from entropic.solve.outcome import Status
+
+
+cdef extern from "<time.h>" nogil:
+    struct timespec:
+        long long tv_sec
+        long tv_nsec
+    int timespec_get(timespec *now, int base)
+    int TIME_UTC
+
+
+cdef extern from "box.h" nogil:
+    ctypedef struct c_box "box":
+        ptrdiff_t n
+        const double *lower
+        const double *upper
+        const double *centre
+        const double *half_width
+        double entropy_weight
+
+
+cdef extern from "dual.h" nogil:
+    ctypedef struct dual_problem:
+        const rows *rows
+        const double *mean
+        const double *scale
+        int constant
+        const int8_t *sign
+        const double *weights
+        const double *offset
+        int one_sign, one_weight, one_offset
+        loss loss
+        c_box box
+        int n_threads
+
+
+cdef extern from "spectral.h" nogil:
+    ctypedef enum spectral_status:
+        SPECTRAL_CONVERGED
+        SPECTRAL_MAX_ITER
+        SPECTRAL_PRECISION
+        SPECTRAL_INTERRUPTED
+        SPECTRAL_ABANDONED
+        SPECTRAL_NO_MEMORY
+    enum:
+        SPECTRAL_FIGURES
+        SPECTRAL_MEMORY
+    ctypedef struct spectral_rule:
+        int adaptive, memory
+        double first, goal_gap, goal_norm
+        long long max_iter
+    ctypedef struct spectral_ears:
+        void *self
+        int (*poll)(void *self) noexcept nogil
+        int (*report)(void *self, const double *figures) noexcept nogil
+    ctypedef struct spectral_result:
+        long long n_iter
+        double n_reads, gap, objective, gradient_norm
+        ptrdiff_t n_recorded
+    spectral_status spectral_iterate(
+        const dual_problem *problem, double *ratio, double *tau, double *residual,
+        const spectral_rule *rule, spectral_ears ears, double *record, ptrdiff_t capacity,
+        spectral_result *result)
+
+
+cdef double POLL_EVERY = 0.1  # seconds between looks at the signals that came in
+
+
+cdef class Ears:
+    """What the iteration tells while it runs, and the exception that ended it."""
+
+    cdef object callback, error
+    cdef double last
+
+    def __cinit__(self, callback):
+        self.callback, self.last = callback, 0.0
+
+
+cdef int poll(void *ears) noexcept nogil:
+    cdef timespec now
+    timespec_get(&now, TIME_UTC)
+    cdef double seconds = <double>now.tv_sec + 1e-9 * <double>now.tv_nsec
+    if 0 <= seconds - (<Ears>ears).last < POLL_EVERY:
+        return 0
+    (<Ears>ears).last = seconds
+    return look(ears)
+
+
+cdef int look(void *ears) noexcept with gil:
+    try:
+        PyErr_CheckSignals()
+    except BaseException as error:
+        (<Ears>ears).error = error
+        return 1
+    return 0
+
+
+cdef int report(void *ears, const double *figures) noexcept with gil:
+    try:
+        told = {name: figures[k] for k, name in enumerate(FIGURES[:SPECTRAL_FIGURES - 1])}
+        told["iteration"] = int(told["iteration"])
+        return 1 if (<Ears>ears).callback(told) else 0
+    except BaseException as error:
+        (<Ears>ears).error = error
+        return -1
+
+
+cdef const double *address(const double[::1] array) noexcept:
+    return &array[0] if array is not None and array.shape[0] > 0 else NULL
+
+
+def iterate(
+    RowView view not None, design, target, box, double[::1] ratio not None, double[::1] tau not None,
+    double[::1] residual not None, rule, *, double goal_gap, double goal_norm,
+    long long max_iter, double[:, ::1] record not None, int n_threads=1, callback=None,
+):
+    """The spectral iteration on the rows of a view."""
+    cdef const double[::1] mean = design.mean, scale = design.scale
+    cdef const int8_t[::1] sign = target.sign
+    cdef const double[::1] weights = target.weights, offset = target.offset
+    cdef const double[::1] lower = box.lower, upper = box.upper
+    cdef const double[::1] centre = box.centre, half_width = box.half_width
+    cdef ptrdiff_t m = view.rows.n_samples, n = design.n_features
+    if ratio.shape[0] != m or residual.shape[0] != m or tau.shape[0] != n:
+        raise ValueError("ratio, residual and tau must fit the design.")
+    for length in (len(sign), len(weights), len(offset)):
+        if length not in (1, m):
+            raise ValueError("sign, weights and offset must have one number a sample, or one.")
+    for length in (len(lower), len(upper), len(centre), len(half_width)):
+        if length != n:
+            raise ValueError("the box must have one interval a column of the design.")
+    if n != view.rows.n_columns + bool(design.constant):
+        raise ValueError("the design must have the columns of its rows.")
+    for part in (design.mean, design.scale):
+        if part is not None and len(part) != view.rows.n_columns:
+            raise ValueError("mean and scale must have one number a column.")
+    if record.shape[1] != SPECTRAL_FIGURES or not 1 <= rule.memory <= SPECTRAL_MEMORY:
+        raise ValueError("record or rule has the wrong size.")
+    cdef dual_problem problem
+    problem.rows = &view.rows
+    problem.mean, problem.scale = address(mean), address(scale)
+    problem.constant = design.constant
+    problem.sign, problem.one_sign = &sign[0], sign.shape[0] == 1
+    problem.weights, problem.one_weight = &weights[0], weights.shape[0] == 1
+    problem.offset, problem.one_offset = &offset[0], offset.shape[0] == 1
+    problem.loss = loss_of(target.loss.slack, target.loss.inequality)
+    problem.box.n, problem.box.entropy_weight = n, box.entropy_weight
+    problem.box.lower, problem.box.upper = &lower[0], &upper[0]
+    problem.box.centre, problem.box.half_width = &centre[0], &half_width[0]
+    problem.n_threads = usable(n_threads)
+    cdef spectral_rule chosen
+    chosen.adaptive, chosen.memory, chosen.first = rule.adaptive, rule.memory, rule.first
+    chosen.goal_gap, chosen.goal_norm, chosen.max_iter = goal_gap, goal_norm, max_iter
+    cdef Ears listener = Ears(callback)
+    cdef spectral_ears ears
+    ears.self, ears.poll = <void *>listener, poll
+    ears.report = NULL
+    if callback is not None:
+        ears.report = report
+    cdef spectral_result result
+    cdef spectral_status status
+    with nogil:
+        status = spectral_iterate(
+            &problem, &ratio[0], &tau[0], &residual[0], &chosen, ears, &record[0, 0],
+            record.shape[0], &result)
+    if listener.error is not None:
+        raise listener.error
+    if status == SPECTRAL_NO_MEMORY:
+        raise MemoryError("Not enough memory for the multipliers' work arrays.")
+    return dict(
+        status={
+            SPECTRAL_CONVERGED: Status.CONVERGED,
+            SPECTRAL_MAX_ITER: Status.MAX_ITER,
+            SPECTRAL_PRECISION: Status.PRECISION,
+            SPECTRAL_INTERRUPTED: Status.INTERRUPTED,
+        }[status],
+        n_iter=result.n_iter,
+        n_reads=result.n_reads,
+        gap=result.gap,
+        objective=result.objective,
+        gradient_norm=result.gradient_norm,
+        n_recorded=result.n_recorded,
+    )
