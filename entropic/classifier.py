@@ -186,16 +186,27 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
         ValueError
             If X, y, weights or a parameter cannot be used; the message says where and why.
         """
+        X, positive, weights = self._prepare(X, y, sample_weight)
+        design = self._design(X, weights)
+        start = self._start(design.n_features)
+        sweep, box, outcome = self._solve(design, positive, weights, start, self._watch)
+        self._keep(outcome, design)
+        self._learn_uncertainty(sweep, box, outcome, positive, sample_weight)
+        return self
+
+    def _prepare(self, X, y, sample_weight):
+        """Checked rows, which of them are of ``classes_[1]``, and their weights."""
         self._check_parameters()
         X, y = self._check_training_data(X, y)
         self.classes_, positive = self._encode(y)
-        weights = self._weights(positive, sample_weight, X.shape[0])
-        design = self._design(X, weights)
-        sign = np.where(positive, 1, -1)
+        return X, positive, self._weights(positive, sample_weight, X.shape[0])
+
+    def _solve(self, design, positive, weights, start=None, callback=None):
+        """Minimise the entropy for a design: the sweep at the optimum, the box, the outcome."""
         loss = Loss(float(self.slack), self.constraint == "inequality")
         sweep = Sweep(
             design,
-            Target.of(loss, sign, weights, self.margin),
+            Target.of(loss, np.where(positive, 1, -1), weights, self.margin),
             effective_threads(self.n_jobs, design.rows.n_entries),
         )
         box = self._box(design.rows.n_columns)
@@ -205,12 +216,10 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
             solver=self.solver,
             tol=self.tol,
             max_iter=self.max_iter,
-            start=self._start(design.n_features),
-            callback=self._watch,
+            start=start,
+            callback=callback,
         )
-        self._keep(outcome, design)
-        self._learn_uncertainty(sweep, box, outcome, positive, sample_weight)
-        return self
+        return sweep, box, outcome
 
     def _check_parameters(self):
         checks.check_count(self.degree, "degree")

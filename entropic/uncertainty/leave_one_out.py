@@ -104,6 +104,36 @@ def influence(sweep, box, outcome):
     return Influence(pull, left, exact=form != "projected")
 
 
+def left_out(sweep, box, outcome, sample_weight=None):
+    """What the training rows score when one observation of each is left out.
+
+    Parameters
+    ----------
+    sweep, box, outcome
+        As for :func:`influence`.
+    sample_weight : array of shape (n_samples,), (1,) or None
+        Before class weights.
+
+    Returns
+    -------
+    scores : array of shape (n_samples,)
+        Without one observation of the row; the plain training scores where no influence was
+        affordable.
+    rows : array of shape (n_samples,)
+        Weights in units of one observation.
+    whole : array of shape (n_samples,) or None
+        Scores without the whole row; None where no influence was affordable.
+    """
+    target = sweep.target
+    share, rows = observations(sample_weight, target.weights, sweep.n_samples)
+    reach = sweep.reach + target.offset
+    found = influence(sweep, box, outcome)
+    if found is None:
+        return target.sign * reach, rows, None
+    one, whole = (target.sign * (reach + found.shift(part)) for part in (share, 1.0))
+    return one, rows, whole
+
+
 def observations(sample_weight, weights, n_samples):
     """What one observation is where rows have weights.
 

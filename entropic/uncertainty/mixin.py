@@ -11,7 +11,7 @@ from entropic.data import checks
 
 from . import conformal
 from .band import certainty_band, extremes, in_band
-from .leave_one_out import influence, observations
+from .leave_one_out import left_out
 from .probability import frequencies, probability
 from .report import selective_report
 
@@ -36,17 +36,10 @@ class UncertaintyMixin:
         sample_weight : array of shape (n_samples,), (1,) or None
             As the user gave it, before class weights.
         """
-        target = sweep.target
-        share, rows = observations(sample_weight, target.weights, sweep.n_samples)
-        found = influence(sweep, box, outcome)
-        reach = sweep.reach + target.offset
-        scores = target.sign * reach
-        self.loo_decision_ = None
-        if found is not None:
-            self.loo_decision_ = target.sign * (reach + found.shift())
-            scores = target.sign * (reach + found.shift(share))
+        scores, rows, self.loo_decision_ = left_out(sweep, box, outcome, sample_weight)
         self.band_ = certainty_band(scores, positive, rows, self.certainty)
-        self.separation_ = extremes(target.sign * reach, positive, rows)[2]
+        reach = sweep.reach + sweep.target.offset
+        self.separation_ = extremes(sweep.target.sign * reach, positive, rows)[2]
         self.calibration_ = frequencies(scores, positive, rows)
         if hasattr(self, "conformal_"):
             del self.conformal_

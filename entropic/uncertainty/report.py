@@ -37,6 +37,36 @@ def risk_coverage(wrong, confidence, weights=1.0):
     return covered / covered[-1], risk, float(np.average(risk, weights=weights))
 
 
+def reliability(probability, positive, weights=1.0, n_bins=10):
+    """Predicted probability against observed frequency, in bins of equal width.
+
+    Parameters
+    ----------
+    probability : array of shape (n_samples,)
+        Of the good class.
+    positive : bool array of shape (n_samples,)
+    weights : float or array of shape (n_samples,)
+    n_bins : int
+
+    Returns
+    -------
+    predicted, observed, total : arrays of shape (n_bins with weight,)
+        Mean probability, frequency and weight of each bin.
+    error : float
+        Expected calibration error: their mean distance, by weight.
+    """
+    weights = np.broadcast_to(np.asarray(weights, dtype=np.float64), np.shape(probability))
+    place = np.minimum((np.asarray(probability) * n_bins).astype(int), n_bins - 1)
+    total, mean, rate = (
+        np.bincount(place, weights * values, minlength=n_bins)
+        for values in (1.0, probability, positive)
+    )
+    filled = total > 0
+    total, mean, rate = total[filled], mean[filled], rate[filled]
+    error = float(np.sum(np.abs(mean - rate)) / np.sum(total))
+    return mean / total, rate / total, total, error
+
+
 @dataclass(frozen=True)
 class ClassReport:
     """One class in a :class:`SelectiveReport`; a share of nothing is NaN.
