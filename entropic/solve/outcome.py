@@ -42,6 +42,9 @@ class Outcome:
         ``||D w - b - y||_2``, for the inequality form of its violated part only.
     separation : float
         ``min_i D_i w``: positive proves that the classes are separated.
+    margin_bound : float
+        With ``status`` NOT_SEPARABLE: no coefficients in the box have a larger margin
+        ``min_i (D_i w - y_i)``, as ``multipliers`` of the proof showed. NaN elsewhere.
     status : Status
     solver : str
         What was run: "newton-cholesky", "newton-dual", "newton-cg", "spectral", ...
@@ -72,6 +75,7 @@ class Outcome:
     state: np.ndarray | None = field(default=None, repr=False)
     separation: float = float("nan")
     curvature: np.ndarray | None = field(default=None, repr=False)
+    margin_bound: float = float("nan")
 
     @property
     def converged(self):

@@ -12,16 +12,14 @@ from entropic.data.checks import (
 )
 from entropic.data.design import Design
 
+from .continuation import solve_with_slack
 from .entropy import Box, Loss
-from .newton import newton
-from .newton_steps import choose_step
+from .exact import solve_exact
 from .outcome import MESSAGES, Outcome, Status
 from .rows import rows_of
 from .spectral import RULES, spectral
 from .sweep import Sweep
 from .target import Target
-
-NEWTON_STEPS = 100
 
 
 def solve(
@@ -113,45 +111,36 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
         return spectral(
             sweep, box, solver=solver, tol=tol, max_iter=max_iter, start=start, callback=callback
         )
-    step = choose_step(sweep)
-    state, evaluation, report = newton(
-        sweep,
-        box,
-        step,
-        tol=tol,
-        max_iter=NEWTON_STEPS if max_iter is None else max_iter,
-        start=start,
-        callback=callback,
+    if sweep.target.loss.slack == 0:
+        return solve_exact(sweep, box, tol=tol, max_iter=max_iter, start=start, callback=callback)
+    ending = solve_with_slack(
+        sweep, box, tol=tol, max_iter=max_iter, start=start, callback=callback
     )
-    curvature = evaluation.curvature
-    if not evaluation.details:
-        evaluation = sweep.evaluate(box.coef(state), details=True)
-    outcome = _outcome(sweep, box, state, evaluation, report, step.name, tol)
-    outcome.curvature = curvature
-    return outcome
+    return _outcome(sweep, box, ending, tol)
 
 
-def _outcome(sweep, box, state, evaluation, report, solver, tol):
+def _outcome(sweep, box, ending, tol):
     """Collect what is known at the solver's last state."""
-    target = sweep.target
+    target, report = sweep.target, ending.report
     counts = np.broadcast_to(target.weights > 0, sweep.n_samples)
     violated = target.loss.slack * sweep.log_margins * counts
     status, goal = report["status"], tol * sweep.total_weight
     if status is not Status.CONVERGED and report["gap"] <= goal:
         status = Status.CONVERGED
     return Outcome(
-        coef=box.coef(state),
+        coef=box.coef(ending.state),
         margins=np.exp(sweep.log_margins),
-        multipliers=sweep.multipliers,
+        multipliers=sweep.multipliers if ending.multipliers is None else ending.multipliers,
         objective=report["objective"],
         gap=report["gap"],
         residual_norm=float(np.linalg.norm(violated)),
         separation=float(np.min(sweep.reach + target.offset)),
         status=status,
-        solver=solver,
+        solver=ending.solver,
         n_iter=report["n_iter"],
         n_sweeps=sweep.count,
         history=report["history"],
         message=MESSAGES[status].format(goal=goal, **report),
-        state=state,
+        state=ending.state,
+        curvature=ending.evaluation.curvature,
     )

@@ -1,0 +1,156 @@
+"""The largest margin in the box: Mehrotra's method for its linear program.
+
+    maximise g   subject to   D w - y - s = g,  s >= 0,  l <= w <= u
+
+with multipliers lambda of the rows (their sum is one) and z of the two bounds. Newton's system
+is that of pair.py, bordered by the one column of g.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .pair import NewtonSystem, forward, transpose
+
+MAX_STEPS = 60
+TO_THE_BOUNDARY = 0.995
+CLEARLY = 1e-12  # of the size: a margin that rounding cannot have made
+
+
+def margin_path(sweep, box, size, enough, tolerance):
+    """Coefficients and multipliers that bracket the largest margin ever more closely.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        All of its rows count, whatever their weight.
+    box : Box
+    size : float
+        How large ``D w`` may be in the box: the unit of the path.
+    enough : float
+        Width of the bracket at which the path ends; infinity ends it where the sign of the
+        largest margin is known.
+    tolerance : float
+        Bounds below this count as not positive.
+
+    Yields
+    ------
+    coef : array of shape (n_features,)
+    multipliers : array of shape (n_samples,), positive, with sum one
+        At the ending, and before it whenever the sign becomes known.
+    """
+    point = _Point(sweep, box, size)
+    decided = False
+    for _ in range(MAX_STEPS):
+        lowest, highest = point.bracket()
+        settled = lowest > CLEARLY * size or highest <= 0.5 * tolerance
+        if settled and not decided:
+            decided = True
+            yield point.coef, point.rows / point.rows.sum()
+        if decided if enough == np.inf else highest - lowest <= enough:
+            break
+        if not point.step():
+            break
+    if enough < np.inf or not decided:
+        yield point.coef, point.rows / point.rows.sum()
+
+
+class _Point:
+    """Strictly inside all bounds; every residual shrinks by the step's length."""
+
+    def __init__(self, sweep, box, size):
+        self.sweep, self.box = sweep, box
+        n_samples = sweep.n_samples
+        self.coef = box.centre.copy()
+        self.reach = forward(sweep, self.coef) - sweep.target.offset
+        self.margin = float(np.min(self.reach)) - size
+        self.surplus = self.reach - self.margin
+        self.rows = np.full(n_samples, 1 / n_samples)
+        self.below = self.above = size / n_samples / box.half_width
+        self.lag = -transpose(sweep, self.rows)
+
+    def bracket(self):
+        """Lowest reach, and the bound that the multipliers set, both without proof."""
+        tau = self.above - self.below - self.lag
+        most = np.sum(np.maximum(self.box.lower * tau, self.box.upper * tau))
+        asked = np.sum(self.rows * self.sweep.target.offset)
+        return float(np.min(self.reach)), float((most - asked) / self.rows.sum())
+
+    def step(self):
+        """One predictor and corrector; False where rounding leaves no way on."""
+        room_below, room_above = self.coef - self.box.lower, self.box.upper - self.coef
+        with np.errstate(all="ignore"):
+            scale = 1 / np.sqrt(self.above / room_above + self.below / room_below)
+            system = _Bordered(self.sweep, scale, self.surplus / self.rows)
+        if not np.all(np.isfinite(scale)):
+            return False
+        unmet = self.reach - self.margin - self.surplus
+        excess = self.rows.sum() - 1
+        values = (self.rows, self.surplus, self.below, room_below, self.above, room_above)
+
+        def direction(rows, below, above):
+            """Moves for wanted changes of the three kinds of products."""
+            lag = self.lag + above / room_above - below / room_below
+            margin, move, reach, rows_move = system.solve(lag, unmet - rows / self.rows, excess)
+            return (
+                margin,
+                reach,
+                rows_move,
+                (rows - self.surplus * rows_move) / self.rows,
+                (below - self.below * move) / room_below,
+                move,
+                (above + self.above * move) / room_above,
+                -move,
+            )
+
+        products = (self.rows * self.surplus, self.below * room_below, self.above * room_above)
+        count = len(self.rows) + 2 * len(self.coef)
+        mu = sum(float(np.sum(product)) for product in products) / count
+        moves = direction(*(-product for product in products))[2:]
+        length = min(1.0, _longest(values, moves))
+        reached = sum(
+            float(np.sum((values[k] + length * moves[k]) * (values[k + 1] + length * moves[k + 1])))
+            for k in (0, 2, 4)
+        )
+        centre = mu * min(1.0, max(reached / count / mu, 0.0) ** 3)
+        wanted = (
+            centre - product - moves[k] * moves[k + 1]
+            for k, product in zip((0, 2, 4), products, strict=True)
+        )
+        margin, reach, *moves = direction(*wanted)
+        length = min(1.0, TO_THE_BOUNDARY * _longest(values, moves))
+        if not (np.isfinite(length) and np.isfinite(margin)) or length < 1e-8:
+            return False
+        self.margin += length * margin
+        self.reach = self.reach + length * reach
+        self.rows, self.surplus, self.below, _, self.above, _ = (
+            value + length * move for value, move in zip(values, moves, strict=True)
+        )
+        self.coef = np.clip(self.coef + length * moves[3], self.box.lower, self.box.upper)
+        self.lag = (1 - length) * self.lag
+        return True
+
+
+class _Bordered:
+    """Newton's system with the column of the margin and the row of the multipliers' sum."""
+
+    def __init__(self, sweep, scale, stiffness):
+        self.system = NewtonSystem(sweep, scale, stiffness)
+        self.stiffness = stiffness
+        _, self.move, self.rows = self.system.solve(0.0, np.full(len(stiffness), -1.0))
+
+    def solve(self, lag, unmet, excess):
+        """Moves of the margin, of the coefficients, of ``D w``, and of the multipliers."""
+        _, move, rows = self.system.solve(lag, unmet)
+        margin = -(excess + float(rows.sum())) / float(self.rows.sum())
+        rows = rows + margin * self.rows
+        return margin, move + margin * self.move, margin - unmet - self.stiffness * rows, rows
+
+
+def _longest(values, moves):
+    longest = np.inf
+    for value, move in zip(values, moves, strict=True):
+        shrinking = move < 0
+        if np.any(shrinking):
+            longest = min(longest, float(np.min(-value[shrinking] / move[shrinking])))
+    return longest
