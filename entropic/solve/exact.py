@@ -73,6 +73,10 @@ def solve_exact(sweep, box, *, tol, max_iter=None, start=None, callback=None):
     if best is not now:
         sweep.reach = best.reach
     sweep.log_margins = 0.0 - best.x
+    # the curvature 1/b of the exact constraint, as far as it can be told from that of the slack
+    sweep.bend = weights / (best.margins + PAIR_SLACK)
+    if target.loss.inequality:
+        sweep.bend[best.x <= 0] = 0.0
     return _outcome(sweep, box, best, bracket, goal, goal_norm, stopped, n_iter, max_iter, history)
 
 
