@@ -295,7 +295,7 @@ typedef struct {
 static void sort_by_columns(by_columns *c)
 {
     const rows *view = c->view;
-    for (ptrdiff_t k = 0; k < view->n_entries; k++) c->starts[entry_column(view, k) + 1]++;
+    for (ptrdiff_t k = row_start(view, 0); k < view->n_entries; k++) c->starts[entry_column(view, k) + 1]++;
     for (ptrdiff_t j = 0; j < view->n_columns; j++) c->starts[j + 1] += c->starts[j];
     for (ptrdiff_t i = 0; i < view->n_samples; i++)
         for (ptrdiff_t k = row_start(view, i); k < row_start(view, i + 1); k++) {

@@ -141,19 +141,29 @@ class Loss:
     def log_margin(self, reach):
         """``ln b``, the derivative of the loss."""
         slack = self.slack
-        reach = np.asarray(reach, dtype=np.float64)
-        margin = slack * wrightomega(reach / slack - np.log(slack))
+        # Beyond these numbers ln b or the loss itself would overflow.
+        reach = np.clip(np.asarray(reach, dtype=np.float64), -1e307 * min(slack, 1.0), 1e307)
+        with np.errstate(over="ignore"):
+            ratio = reach / slack
+        margin = slack * wrightomega(np.minimum(ratio, 1e100) - np.log(slack))
+        margin = np.where(ratio < 1e100, margin, reach)  # where slack ln b is lost beside b
         # Below `slack` the logarithm is read off the equation: b itself may underflow.
         small = margin < slack
         log_margin = np.where(small, (reach - margin) / slack, np.log(np.where(small, 1.0, margin)))
+        # One step on the equation itself: for large slack the Wright function's argument, and
+        # with it the margin, has lost a digit to the logarithm of slack.
+        margin = np.exp(log_margin)
+        log_margin += (reach - slack * log_margin - margin) / (margin + slack)
         if self.inequality:
             log_margin = np.where(reach >= 1, 0.0, log_margin)
         return log_margin
 
     def value(self, log_margin):
-        """``l`` at a sample whose log-margin is known."""
+        """``l`` at a sample whose log-margin is known; the largest double where it overflows."""
         margin = np.exp(log_margin)
-        return margin * log_margin - margin + 0.5 * self.slack * log_margin**2
+        with np.errstate(over="ignore"):
+            value = margin * (log_margin - 1) + 0.5 * self.slack * log_margin * log_margin
+        return np.minimum(value, np.finfo(np.float64).max)
 
     def bend(self, log_margin):
         """``l''``; zero on the flat part of the inequality form (log-margin exactly 0)."""

@@ -20,6 +20,7 @@ from .rows import rows_of
 from .spectral import RULES, spectral
 from .sweep import Sweep
 from .target import Target
+from .threads import effective_threads
 
 
 def solve(
@@ -84,7 +85,8 @@ def solve(
     offset = check_per_sample(offset, n_samples, "offset", default=0.0)
     box = Box(*check_box(lower, upper, n_features), entropy_weight)
     target = Target.of(Loss(float(slack), constraint == "inequality"), 1, weights, offset)
-    sweep = Sweep(Design(rows_of(D)), target)
+    design = Design(rows_of(D))
+    sweep = Sweep(design, target, effective_threads(None, design.rows.n_entries))
     outcome = minimise(sweep, box, solver=solver, tol=tol, max_iter=max_iter)
     outcome.curvature = None  # of no use without the sweep, and as large as the square of D's width
     return outcome

@@ -82,10 +82,26 @@ class SparseRows:
     def __init__(self, values, columns, starts, n_columns):
         self.values, self.columns, self.starts = values, columns, starts
         self.n_samples, self.n_columns = len(starts) - 1, int(n_columns)
+        self._check()
 
     @classmethod
     def of(cls, matrix):
         return cls(matrix.data, matrix.indices, matrix.indptr, matrix.shape[1])
+
+    def _check(self):
+        """Refuse indices that point outside: neither SciPy nor the kernels look again."""
+        starts, columns = self.starts, self.columns
+        held = min(len(self.values), len(columns))
+        if starts[0] < 0 or starts[-1] > held or np.any(starts[1:] < starts[:-1]):
+            raise ValueError(
+                f"The CSR indptr must rise from at least 0 to at most {held}; rebuild the matrix."
+            )
+        if len(columns) and (columns.min() < 0 or columns.max() >= self.n_columns):
+            entry = int(np.argmax((columns < 0) | (columns >= self.n_columns)))
+            raise ValueError(
+                f"The CSR indices hold column {columns[entry]} at entry {entry}, outside the "
+                f"matrix's {self.n_columns} columns; rebuild the matrix."
+            )
 
     @property
     def n_entries(self):

@@ -1,0 +1,89 @@
+"""Threads: how many, within whose limits, and after a fork."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from entropic.solve import threads
+from entropic.solve.backend import name as backend
+
+compiled = pytest.mark.skipif(backend != "compiled", reason="NumPy sweeps have no threads")
+
+
+def run(code, **environment):
+    """Standard output of a fresh process."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+REPORT = """
+    from entropic.solve.threads import effective_threads as threads
+    print(threads(), threads(8), threads(-1), threads(-100), threads(4, 100))
+"""
+
+
+@compiled
+def test_small_work_gets_one_thread():
+    assert threads.effective_threads(None, 10) == 1
+    assert threads.effective_threads(2, 10) == 1
+
+
+@compiled
+def test_never_more_than_the_machine(monkeypatch):
+    monkeypatch.setattr(threads.joblib, "cpu_count", lambda: 1)
+    assert threads.effective_threads(7) == 1
+
+
+@compiled
+def test_environment_limits_threads():
+    assert run(REPORT, OMP_NUM_THREADS="1") == "1 1 1 1 1"
+    limit = run("import joblib; print(min(8, joblib.cpu_count()))")
+    assert run(REPORT, OMP_NUM_THREADS="8") == f"{limit} {limit} {limit} 1 1"
+
+
+@compiled
+def test_threadpoolctl_limits_threads():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    with threadpoolctl.threadpool_limits(1):
+        assert threads.effective_threads(4) == 1
+
+
+@compiled
+def test_worker_pool_limits_threads():
+    joblib = pytest.importorskip("joblib")
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        counts = joblib.Parallel(2)(joblib.delayed(threads.effective_threads)(4) for _ in range(2))
+    assert counts == [1, 1]
+
+
+def test_numpy_backend_has_one_thread():
+    assert run(REPORT, ENTROPIC_BACKEND="numpy") == "1 1 1 1 1"
+
+
+@compiled
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_child_of_a_fork_works_on():
+    """A fork after the threads have run must not hang: the child takes one thread."""
+    code = """
+        import os, numpy as np
+        from entropic import _sweeps
+        from entropic.solve import backend, rows
+        data = rows.DenseRows(np.ones((50000, 40)))
+        before = backend.sweeps.scores(data, np.ones(41), 2)
+        child = os.fork()
+        if child == 0:
+            same = np.array_equal(before, backend.sweeps.scores(data, np.ones(41), 2))
+            os._exit(0 if same and _sweeps.max_threads() == 1 else 3)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    assert run(code) == "0"
