@@ -82,7 +82,7 @@ def load_model(path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             classifier = skops.io.loads(content, trusted=trusted)
-        _check_model(classifier)
+            _check_model(classifier)
     # A hostile file can make any step of the reading fail in any way.
     except Exception as error:
         raise ValueError(
@@ -131,7 +131,6 @@ def _check_node(node):
 def _check_model(model):
     """Refuse an object that is not a fitted classifier with numbers that fit together."""
     from .classifier import EntropicClassifier
-    from .data.monomials import Monomials
     from .data.preprocessing import Preprocessing
 
     if type(model) is not EntropicClassifier:
@@ -146,11 +145,12 @@ def _check_model(model):
         raise ValueError("its coefficients have the wrong shape")
     if len(coef) != (1 if len(classes) == 2 else len(classes)):
         raise ValueError("its classes do not fit its coefficients")
-    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+    # a model has at least one coefficient a feature: no file can ask for more than it holds
+    if not 0 < model.n_features_in_ <= coef.shape[1]:
+        raise ValueError("its coefficients do not fit its features")
+    scores = model.decision_function(np.zeros((1, model.n_features_in_)))
+    if not np.isfinite(scores).all():
         raise ValueError("its coefficients are not finite")
-    if type(model.monomials_) is not Monomials:
-        raise ValueError("its monomials are of another type")
-    model.monomials_.check(model, coef.shape[1])
     if np.isnan(np.asarray(model.band_, dtype=np.float64)).any():
         raise ValueError("its band is not a number")
     preprocessing = getattr(model, "preprocessing_", None)

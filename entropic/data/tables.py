@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -231,7 +232,7 @@ class _Source:
 
     def _separated(self, words):
         separator = self.separator or text.find_separator(self.lines)
-        rows = self._located(text.cells(io.StringIO(self.text, newline="\n"), separator))
+        rows = self._located(text.cells(io.StringIO(self.text, newline=None), separator))
         head = list(itertools.islice(rows, text.SAMPLE_LINES))
         header = self.header
         if header is None and self.known:
@@ -338,11 +339,11 @@ class _Source:
 
         content = self.text
         if ":" in self.lines[0].split()[0]:  # rows without labels
-            content = "".join(f"0 {line}" for line in io.StringIO(content, newline="\n"))
+            content = re.sub(r"^(?=[ \t]*\d+:)", "0 ", content, flags=re.MULTILINE)
         try:
             matrix, labels = load_svmlight_file(io.BytesIO(content.encode()), zero_based=True)
         except (ValueError, OverflowError) as error:
-            line = text.first_bad_indexed_line(self.text)
+            line = text.first_bad_indexed_line(content)
             where = "" if line is None else f", line {line}"
             reason = str(error).splitlines()[0].rstrip(".")
             raise ValueError(f"{self.path!r}{where}: not of the LIBSVM form ({reason}).") from None

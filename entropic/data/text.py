@@ -20,7 +20,7 @@ _INDEXED_LINE = re.compile(rf"(?:[^\s:#]+|{_PAIR})(?:\s+{_PAIR})*\s*(?:#.*)?$")
 
 def sample(text):
     """The first lines that are not blank."""
-    lines = (line.strip("\r\n") for line in io.StringIO(text, newline="\n"))
+    lines = (line.strip("\r\n") for line in io.StringIO(text, newline=None))
     return list(itertools.islice((line for line in lines if line.strip()), SAMPLE_LINES))
 
 
@@ -39,10 +39,17 @@ def is_indexed(lines):
 
 
 def first_bad_indexed_line(text):
-    """Number of the first line that is not of the LIBSVM form, or None."""
-    for number, line in enumerate(io.StringIO(text, newline="\n"), 1):
-        line = line.strip()
-        if line and not line.startswith("#") and not _INDEXED_LINE.match(line):
+    """Number of the first line that is not ``label index:value ...`` with rising indices."""
+    for number, line in enumerate(io.StringIO(text, newline=None), 1):
+        label, *pairs = line.partition("#")[0].split() or ["0"]
+        last = -1
+        try:
+            float(label)
+            for index, value in (pair.split(":") for pair in pairs if not pair.startswith("qid:")):
+                if int(index) <= last or not is_number(value):
+                    return number
+                last = int(index)
+        except ValueError:
             return number
     return None
 
@@ -106,7 +113,7 @@ def cells(lines, separator, *, quote='"', skipped=0):
 
 def arff_rows(text):
     """Attribute names, and the rows after ``@data``, of an ARFF or KEEL file."""
-    names, lines = [], io.StringIO(text, newline="\n")
+    names, lines = [], io.StringIO(text, newline=None)
     for number, line in enumerate(lines, 1):
         line = line.strip()
         if match := _ATTRIBUTE.match(line + " "):
