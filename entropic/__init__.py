@@ -8,12 +8,21 @@ from ._version import __version__
 from .classifier import EntropicClassifier
 from .data.monomials import Monomials
 from .model_file import load_model
+from .separation import separability
 from .solve import solve
 
 # Names that cost an import of their own, which most programs do without.
 _LAZY = {"show_config": "config"}
 
-__all__ = ["EntropicClassifier", "Monomials", "__version__", "load_model", "show_config", "solve"]
+__all__ = [
+    "EntropicClassifier",
+    "Monomials",
+    "__version__",
+    "load_model",
+    "separability",
+    "show_config",
+    "solve",
+]
 
 
 def __getattr__(name):

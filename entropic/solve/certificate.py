@@ -15,12 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .continuation import posed, solve_with_slack
+from .entropy import Loss
 from .margin import margin_path
 from .pair import pairs_fit
 
 UNIT = np.finfo(np.float64).eps
 TOLERANCE = 1e-9  # of the size of the design rows in the box
 NARROW = 1e-7  # of the same size
+SLACK = 1e-4  # of the same size
 
 
 @dataclass
@@ -75,9 +78,9 @@ def bracket_margin(sweep, box, *, narrow=False):
     bound, size = proven_bound(part, box, uniform)
     tolerance = size * max(TOLERANCE, 4 * UNIT * (sweep.n_samples + sweep.n_features))
     best = Bracket(proven_margin(part, box.centre), bound, box.centre, uniform, tolerance)
-    if pairs_fit(part) and size > 0:
+    if size > 0:
         enough = NARROW * size if narrow else np.inf
-        for coef, multipliers in margin_path(part, box, size, enough, tolerance):
+        for coef, multipliers in _candidates(part, box, size, enough, tolerance):
             margin = proven_margin(part, coef)
             if margin > best.margin:
                 best.margin, best.coef = margin, coef
@@ -89,6 +92,21 @@ def bracket_margin(sweep, box, *, narrow=False):
     multipliers[chosen] = best.multipliers
     best.multipliers = multipliers
     return best
+
+
+def _candidates(sweep, box, size, enough, tolerance):
+    """Coefficients and multipliers worth a proof, best last."""
+    if pairs_fit(sweep):
+        yield from margin_path(sweep, box, size, enough, tolerance)
+        return
+    # No factor fits: the inequality form at a small slack, without the last word on the bound.
+    loss = Loss(SLACK * size, inequality=True)
+    with posed(sweep, weights=np.ones(1), loss=loss):
+        ending = solve_with_slack(sweep, box, tol=SLACK * size)
+        multipliers = np.maximum(sweep.multipliers, 0.0)
+        total = float(np.sum(multipliers))
+        if total > 0:
+            yield box.coef(ending.state), multipliers / total
 
 
 def proven_margin(sweep, coef):

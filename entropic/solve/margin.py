@@ -28,8 +28,8 @@ def margin_path(sweep, box, size, enough, tolerance):
     size : float
         How large ``D w`` may be in the box: the unit of the path.
     enough : float
-        Width of the bracket at which the path ends; infinity ends it where the sign of the
-        largest margin is known.
+        Width of the bracket at which the path ends, once the sign of the largest margin is
+        known too.
     tolerance : float
         Bounds below this count as not positive.
 
@@ -47,7 +47,7 @@ def margin_path(sweep, box, size, enough, tolerance):
         if settled and not decided:
             decided = True
             yield point.coef, point.rows / point.rows.sum()
-        if decided if enough == np.inf else highest - lowest <= enough:
+        if decided and highest - lowest <= enough:
             break
         if not point.step():
             break
