@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .tables import as_words
+
 
 @dataclass
 class Labels:
@@ -13,7 +15,7 @@ class Labels:
 
     Attributes
     ----------
-    positive, negative : str or int or float
+    positive, negative : str or int
         The two classes.
     members : list or None
         With more than two labels: those that make the positive class; all others make the
@@ -84,7 +86,7 @@ class Labels:
         ValueError
             If a label is neither of the two classes.
         """
-        labels = tidy(raw)
+        labels = tidy(raw, self.positive if self.members is None else self.members[0])
         if self.members is not None:
             return np.where(np.isin(labels, self.members), self.positive, self.negative), False
         classes = [self.negative, self.positive]
@@ -105,9 +107,12 @@ def _undotted(label, classes):
     return label[:-1] if label not in classes and label.endswith(".") else label
 
 
-def tidy(raw):
-    """Labels as integers where all are whole numbers, as floats, or as strings."""
-    if raw.dtype.kind == "f":
-        whole = np.all(np.isfinite(raw)) and np.all(raw == np.rint(raw))
-        return raw.astype(np.int64) if whole and np.all(np.abs(raw) < 2**53) else raw
-    return np.array([str(label) for label in raw.tolist()])
+def tidy(raw, like=None):
+    """Labels as integers where all are whole numbers, else as strings.
+
+    ``like`` is a known label: its type decides instead, where the labels allow it.
+    """
+    numbers = raw.dtype.kind == "f" and not isinstance(like, str)
+    if numbers and np.all(np.isfinite(raw) & (raw == np.rint(raw)) & (abs(raw) < 2**53)):
+        return raw.astype(np.int64)
+    return np.array([str(label) for label in as_words(raw).tolist()])

@@ -155,7 +155,9 @@ def test_two_labels_are_the_classes_and_the_greater_is_positive():
     numbers = Labels.learn(np.array([10.0, 9.0, 10.0]))
     assert (numbers.negative, numbers.positive) == (9, 10)
     assert numbers.apply(np.array([9.0, 10.0]))[0].tolist() == [9, 10]
-    assert Labels.learn(np.array([0.5, 1.0])).positive == 1.0
+    fractions = Labels.learn(np.array([0.5, 1.0]))
+    assert (fractions.negative, fractions.positive) == ("0.5", "1")
+    assert fractions.apply(np.array([1.0]))[0].tolist() == ["1"]
     assert Labels.learn(words("b", "a")).positive == "b"
     assert Labels.learn(words("b", "a"), ["a"]).positive == "a"
     assert Labels.learn(np.array([-1.0, 1.0]), ["-1.0"]).positive == -1
