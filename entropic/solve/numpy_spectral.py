@@ -245,7 +245,7 @@ class _Loop:
         self._measure(share * self.direction, self.residual - before)
 
     def _free(self, part=slice(None)):
-        """The residual where it can move the multiplier: not where a bound holds it, nor at weight 0."""
+        """The residual where it can move the multiplier: not held by a bound, not at weight 0."""
         residual = self.residual[part]
         if self.inequality:
             residual = np.where((self.ratio[part] > 0) | (residual < 0), residual, 0.0)
