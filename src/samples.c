@@ -138,17 +138,13 @@ double samples_gap(const loss *l, ptrdiff_t n, const double *weights, const doub
                    const double *margin, const double *residual)
 {
     double reach[BLOCK_LIMIT], log_margin[BLOCK_LIMIT];
-    for (ptrdiff_t i = 0; i < n; i++) reach[i] = residual[i] + margin[i] - l->slack * ratio[i];
-    if (l->slack > 0) {
-        loss_block(l, n, reach, weights, log_margin, NULL);
-    } else {
-        for (ptrdiff_t i = 0; i < n; i++) {
-            /* without slack a reach of zero or less admits no margin at all */
-            if (!(reach[i] > 0.0) && weights[i] > 0.0) return INFINITY;
-            log_margin[i] = reach[i] > 0.0 ? log(reach[i]) : 0.0;
-            if (l->inequality && log_margin[i] > 0.0) log_margin[i] = 0.0;
-        }
+    if (l->slack == 0) {
+        double total = 0;
+        for (ptrdiff_t i = 0; i < n; i++) total += weights[i] * fabs(ratio[i] * residual[i]);
+        return total;
     }
+    for (ptrdiff_t i = 0; i < n; i++) reach[i] = residual[i] + margin[i] - l->slack * ratio[i];
+    loss_block(l, n, reach, weights, log_margin, NULL);
     return (l->inequality ? gaps_inequality : gaps_equality)(l->slack, n, weights, ratio, margin,
                                                              reach, log_margin);
 }

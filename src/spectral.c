@@ -108,10 +108,14 @@ spectral_status spectral_iterate(const dual_problem *problem, double *ratio, dou
     }
     for (;;) {
         remember(&values, at->value);
-        int near = at->model <= 2 * rule->goal_gap || at->norm <= rule->goal_norm;
+        int near = at->norm <= rule->goal_norm
+                && (problem->loss.slack == 0 || at->model <= 2 * rule->goal_gap);
         double gap = INFINITY;
-        /* the exact gap takes logarithms: only when it may end the work or has fallen tenfold */
-        if (near || at->model <= 0.1 * seen_model || n_iter == 0) {
+        /* the gap takes logarithms: only where it may end the work, or has fallen tenfold */
+        if (problem->loss.slack == 0) {
+            gap = dual_gap(at);
+            best_primal = gap - at->value;
+        } else if (near || at->model <= 0.1 * seen_model || n_iter == 0) {
             seen_model = at->model;
             gap = dual_gap(at);
             best_primal = fmin(best_primal, gap - at->value);
@@ -131,7 +135,7 @@ spectral_status spectral_iterate(const dual_problem *problem, double *ratio, dou
             status = asked > 0 ? SPECTRAL_INTERRUPTED : SPECTRAL_ABANDONED;
             break;
         }
-        if ((near && gap <= rule->goal_gap) || at->norm <= rule->goal_norm || at->norm == 0) {
+        if ((near && gap <= rule->goal_gap) || at->norm == 0) {
             status = SPECTRAL_CONVERGED;
             break;
         }

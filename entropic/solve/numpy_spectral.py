@@ -91,8 +91,8 @@ def iterate(
         Zeros; receives ``D w - y - b + slack * ratio`` at the end.
     rule : Rule
     goal_gap, goal_norm : float
-        Stops at a duality gap, or at a norm of the residual of the samples that have weight.
-        A negative goal is never reached.
+        Stops where both the duality gap and the norm of the gradient over the samples that have
+        weight are reached: inf asks nothing of one, and a negative goal is never reached.
     max_iter : int
     record : array of shape (capacity, 5)
         Receives the history, a row a step in the order of ``FIGURES``, thinned when full.
@@ -115,9 +115,12 @@ def iterate(
     loop.read(0.0, 0.0)
     while True:
         recent.append(loop.dual)
-        near = loop.model <= 2 * goal_gap or loop.norm <= goal_norm
-        # the exact gap takes logarithms: only where it may end the work, or has fallen tenfold
-        if near or loop.model <= 0.1 * seen_model or n_iter == 0:
+        near = loop.norm <= goal_norm and (loop.slack == 0 or loop.model <= 2 * goal_gap)
+        # the gap takes logarithms: only where it may end the work, or has fallen tenfold
+        if loop.slack == 0:
+            gap = loop.gap()
+            best_primal = gap - loop.dual
+        elif near or loop.model <= 0.1 * seen_model or n_iter == 0:
             seen_model, gap = loop.model, loop.gap()
             best_primal = min(best_primal, gap - loop.dual)
         if not near:
@@ -130,7 +133,7 @@ def iterate(
             stalled += 1
         if callback is not None and callback(history.figures(n_iter, gap, best_primal, loop.norm)):
             status = Status.INTERRUPTED
-        elif (near and gap <= goal_gap) or loop.norm <= goal_norm or loop.norm == 0:
+        elif (near and gap <= goal_gap) or loop.norm == 0:
             status = Status.CONVERGED
         elif n_iter >= max_iter:
             status = Status.MAX_ITER
@@ -318,26 +321,22 @@ def row_gaps(loss, ratio, margin, residual):
 
         l(t) + e^(-mu) + slack/2 mu^2 + mu t = e^x (d - 1) + e^(-mu) + slack/2 d^2
 
-    The coefficients' part is zero, since w is the best answer to tau.
+    The coefficients' part is zero, since w is the best answer to tau. Without slack it is what
+    the multipliers charge for the residual, since the primal is met in the limit only.
     """
     slack = loss.slack
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+    if slack == 0:
+        return np.abs(ratio * residual)
+    with np.errstate(over="ignore"):
         reach = residual + margin - slack * ratio
-        if slack > 0:
-            log_margin = loss.log_margin(reach)
-        else:
-            log_margin = np.where(reach > 0, np.log(np.where(reach > 0, reach, 1.0)), -math.inf)
-            if loss.inequality:
-                log_margin = np.minimum(log_margin, 0.0)
-        d = log_margin + ratio
-        best = np.exp(log_margin)
+        log_margin = loss.log_margin(reach)
+        d, best = log_margin + ratio, np.exp(log_margin)
         series = d * d * (0.5 - d * (1 / 6 - d * (1 / 24 - d / 120)))
-        near = best * np.where(np.abs(d) < 1e-2, series, d + np.expm1(-d))
+        near = best * np.where(np.abs(d) < 1e-2, series, d + np.expm1(-np.maximum(d, -1.0)))
         gaps = np.where(np.abs(d) < 1, near, best * (d - 1) + margin) + 0.5 * slack * d * d
         if loss.inequality:
             gaps += np.where(log_margin >= 0, ratio * np.maximum(reach - 1, 0.0), 0.0)
-        # without slack a reach of zero or less admits no margin at all
-        return np.where(np.isneginf(log_margin), math.inf, gaps)
+        return gaps
 
 
 class _Record:

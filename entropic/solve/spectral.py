@@ -8,16 +8,20 @@ between these two, and is computed for every sample on its own, without cancella
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from . import backend
+from .certificate import bracket_margin
 from .entropy import Box
+from .exact import solve_exact
 from .numpy_spectral import FIGURES, Rule
-from .outcome import MESSAGES, Outcome
+from .outcome import MESSAGES, Outcome, Status
 from .target import Target
 
 STEPS = 50_000
+EASY_STEPS = 2_000
 RECORDED = 8192
 RULES = {
     # ABBmin with a non-monotone search, and the paper's own rule
@@ -39,8 +43,9 @@ def spectral(sweep, box, *, solver="spectral", tol=1e-8, max_iter=None, start=No
         Lucidi; or the rule of the paper, section 4: the long step, first 1, with a monotone
         Armijo search that halves it.
     tol : float
-        Stops at a duality gap of ``tol * sweep.total_weight``; without slack, where the primal
-        is feasible in the limit only, also at a residual of ``sqrt(tol * n_samples)``.
+        Stops at a duality gap of ``tol * sweep.total_weight``. Without slack, where the primal is
+        met in the limit only, the gap is what the multipliers charge for the residual, and the
+        residual must be within ``sqrt(tol * n_samples)`` as well.
     max_iter : int or None
         None is 50,000 steps.
     start : array of shape (n_features,) or None
@@ -52,7 +57,8 @@ def spectral(sweep, box, *, solver="spectral", tol=1e-8, max_iter=None, start=No
     -------
     Outcome
         With the multipliers that the iteration reached, and the margins that are best for its
-        coefficients: ``multipliers == -weights * log(margins)`` holds to the gap only.
+        coefficients: ``multipliers == -weights * log(margins)`` holds to the gap only. Without
+        slack, and where it is proved that nothing separates, what solve_exact keeps.
 
     Raises
     ------
@@ -64,56 +70,120 @@ def spectral(sweep, box, *, solver="spectral", tol=1e-8, max_iter=None, start=No
             f"solver={solver!r} keeps one multiplier a sample and needs all rows in memory; "
             "use solver='newton' for rows in batches."
         )
-    target, unit = sweep.target, float(np.max(sweep.target.weights))
-    # Weights and entropy divided by one number change no step, and keep their sums in range.
-    scaled = Target(target.sign, target.weights / unit, target.offset, target.loss)
-    scaled_box = Box(box.lower, box.upper, box.entropy_weight / unit)
-    ratio, tau = _start(sweep, box, scaled, start)
-    weighted = np.broadcast_to(target.weights > 0, ratio.shape)
-    goal = tol * sweep.total_weight
-    record, residual = np.empty((RECORDED, len(FIGURES))), np.zeros_like(ratio)
-    report = backend.spectral.iterate(
-        sweep.design,
-        scaled,
-        scaled_box,
-        ratio,
-        tau,
-        residual,
-        RULES[solver],
-        goal_gap=goal / unit,
-        goal_norm=-1.0 if target.loss.slack > 0 else math.sqrt(tol * np.count_nonzero(weighted)),
-        max_iter=STEPS if max_iter is None else max_iter,
-        record=record,
-        n_threads=sweep.n_threads,
-        callback=_in_units(callback, unit),
-    )
-    sweep.count += math.ceil(report["n_reads"])
-    state, multipliers = scaled_box.state_of_tau(tau), 0.0 + target.weights * ratio
-    gap, objective = report["gap"] * unit, report["objective"] * unit
-    violation = _details(sweep, ratio, residual)
-    if gap == math.inf:
-        # Without slack, and a hair outside: the optimum of a constraint that is off by the
-        # residual, which the multipliers price.
-        gap = float(np.abs(multipliers) @ np.abs(residual))
-        objective = box.value(state) - float(
-            np.sum(target.weights * np.exp(-ratio) * (1 + ratio), where=weighted)
+    steps = STEPS if max_iter is None else max_iter
+    ascent = _Ascent(sweep, box, RULES[solver], tol, start)
+    if sweep.target.loss.slack > 0:
+        return ascent.run(solver, steps, callback)
+    # Without slack the multipliers have no limit unless some coefficients separate. A proof that
+    # none do is looked for once, after the steps that an easy case takes.
+    outcome = ascent.run(solver, min(steps, EASY_STEPS), callback)
+    separated = np.min(sweep.reach[ascent.counted]) > 0
+    if not separated and outcome.status is not Status.INTERRUPTED:
+        details = sweep.reach, sweep.log_margins, sweep.bend
+        if bracket_margin(sweep, box).separable is False:
+            kept = solve_exact(sweep, box, tol=tol, callback=callback)
+            return replace(kept, n_iter=kept.n_iter + outcome.n_iter)
+        sweep.reach, sweep.log_margins, sweep.bend = details
+    if outcome.status is Status.MAX_ITER and outcome.n_iter < steps:
+        outcome = ascent.run(solver, steps - outcome.n_iter, callback)
+    return outcome
+
+
+class _Ascent:
+    """Multipliers on their way, in weights divided by the largest.
+
+    Weights and entropy divided by one number change no step, and keep their sums in range.
+    """
+
+    def __init__(self, sweep, box, rule, tol, start):
+        self.sweep, self.box, self.rule, target = sweep, box, rule, sweep.target
+        self.unit = float(np.max(target.weights))
+        weights = target.weights / self.unit
+        self.target = Target(target.sign, weights, target.offset, target.loss)
+        self.scaled_box = Box(box.lower, box.upper, box.entropy_weight / self.unit)
+        self.counted = np.broadcast_to(weights > 0, sweep.n_samples)
+        self.goal = tol * sweep.total_weight
+        self.exact = target.loss.slack == 0
+        self.goal_norm = math.sqrt(tol * np.count_nonzero(self.counted)) if self.exact else math.inf
+        self.ratio, self.tau = _start(sweep, box, self.target, start)
+        self.residual = np.zeros(sweep.n_samples)
+        self.n_iter, self.history = 0, {name: [] for name in FIGURES}
+
+    def run(self, solver, max_iter, callback):
+        """Steps from where the last run ended; returns the Outcome there."""
+        record = np.empty((RECORDED, len(FIGURES)))
+        report = backend.spectral.iterate(
+            self.sweep.design,
+            self.target,
+            self.scaled_box,
+            self.ratio,
+            self.tau,
+            self.residual,
+            self.rule,
+            goal_gap=self.goal / self.unit,
+            goal_norm=self.goal_norm,
+            max_iter=max_iter,
+            record=record,
+            n_threads=self.sweep.n_threads,
+            callback=self._told(callback),
         )
-    return Outcome(
-        coef=box.coef(state),
-        margins=np.exp(sweep.log_margins),
-        multipliers=multipliers,
-        objective=objective,
-        gap=gap,
-        residual_norm=float(np.linalg.norm(violation[weighted])),
-        separation=float(np.min(sweep.reach + target.offset)),
-        status=report["status"],
-        solver=solver,
-        n_iter=report["n_iter"],
-        n_sweeps=sweep.count,
-        history=_history(record[: report["n_recorded"]], unit),
-        state=state,
-        message=MESSAGES[report["status"]].format(goal=goal, gap=gap, n_iter=report["n_iter"]),
-    )
+        self.sweep.count += math.ceil(report["n_reads"])
+        self._remember(record[: report["n_recorded"]])
+        self.n_iter += report["n_iter"]
+        return self._outcome(solver, report)
+
+    def _told(self, callback):
+        """The callback, told gap and objective in the caller's weights and all steps so far."""
+        if callback is None:
+            return None
+        before = self.n_iter
+
+        def told(figures):
+            figures["iteration"] += before
+            figures["gap"] *= self.unit
+            figures["objective"] *= self.unit
+            return callback(figures)
+
+        return told
+
+    def _remember(self, entries):
+        if self.n_iter > 0:
+            entries = entries[1:]  # the point where the last run ended
+        columns = dict(zip(FIGURES, entries.T.copy(), strict=True))
+        columns["iteration"] = columns["iteration"].astype(int) + self.n_iter
+        columns["gap"] *= self.unit
+        columns["objective"] *= self.unit
+        for name, values in columns.items():
+            self.history[name].extend(values.tolist())
+
+    def _outcome(self, solver, report):
+        sweep, target = self.sweep, self.sweep.target
+        state = self.scaled_box.state_of_tau(self.tau)
+        violation = _details(sweep, self.ratio, self.residual)
+        norm = float(np.linalg.norm(violation[self.counted]))
+        margins, status = np.exp(sweep.log_margins), report["status"]
+        figures = dict(gap=report["gap"] * self.unit, goal=self.goal, n_iter=self.n_iter)
+        objective, message = report["objective"] * self.unit, MESSAGES[status].format(**figures)
+        if self.exact:
+            terms = target.weights * margins * (sweep.log_margins - 1)
+            objective = self.box.value(state) + float(np.sum(terms, where=self.counted))
+            message += f" The residual is {norm:.1e}, for a goal of {self.goal_norm:.1e}."
+        return Outcome(
+            coef=self.box.coef(state),
+            margins=margins,
+            multipliers=0.0 + target.weights * self.ratio,
+            objective=objective,
+            gap=figures["gap"],
+            residual_norm=norm,
+            separation=float(np.min(sweep.reach + target.offset)),
+            status=status,
+            solver=solver,
+            n_iter=self.n_iter,
+            n_sweeps=sweep.count,
+            history=self.history,
+            message=message,
+            state=state,
+        )
 
 
 def _start(sweep, box, scaled, start):
@@ -149,24 +219,3 @@ def _details(sweep, ratio, residual):
         sweep.bend = target.weights * loss.bend(sweep.log_margins)
     violation = sweep.reach - margins
     return np.minimum(violation, 0.0) if loss.inequality else violation
-
-
-def _in_units(callback, unit):
-    """The callback, told gap and objective in the caller's weights."""
-    if callback is None:
-        return None
-
-    def scaled(figures):
-        figures["gap"] *= unit
-        figures["objective"] *= unit
-        return callback(figures)
-
-    return scaled
-
-
-def _history(entries, unit):
-    history = {name: entries[:, k].tolist() for k, name in enumerate(FIGURES)}
-    history["iteration"] = [int(k) for k in history["iteration"]]
-    for name in ("gap", "objective"):
-        history[name] = [value * unit for value in history[name]]
-    return history

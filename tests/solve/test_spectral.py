@@ -29,7 +29,7 @@ def iterate(design, *, loss=None, weights=1.0, sign=1, module=None, rule="spectr
     """The iteration in a box of ±1 from zero; returns its report, history and multipliers."""
     n_samples, n_features = design.n_samples, design.n_features
     record, ratio = np.zeros((options.pop("capacity", 8192), 5)), np.zeros(n_samples)
-    given = dict(goal_gap=-1.0, goal_norm=-1.0, max_iter=50_000) | options
+    given = dict(goal_gap=np.inf, goal_norm=-1.0, max_iter=50_000) | options
     report = (module or backend.spectral).iterate(
         design,
         Target.of(loss or Loss(0.1), sign, weights),
@@ -371,12 +371,34 @@ def test_exact_constraint_agrees_with_a_cone_solver(constraint):
     np.testing.assert_allclose(outcome.multipliers, -weights * np.log(outcome.margins), atol=1e-12)
 
 
-def test_margins_that_nearly_vanish_are_no_error():
-    D = np.random.default_rng(4).standard_normal((30, 20))  # separable, by dimension
-    outcome = solve(D, solver="spectral", lower=-3.0, upper=3.0, max_iter=3000)
-    assert np.max(outcome.multipliers) > 5
-    assert np.all(outcome.margins > 0) and np.all(np.isfinite(outcome.multipliers))
-    assert np.isfinite(outcome.gap) and np.isfinite(outcome.objective)
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
+@pytest.mark.parametrize("width", [1e-3, 1e-6])
+def test_margins_that_nearly_vanish_are_met(width, constraint):
+    # the two rows leave a wedge in which w_1 < width: margins of half that at most
+    D = np.array([[1.0, 0.0], [-1.0, width]])
+    outcome = solve(D, solver="spectral", constraint=constraint, tol=1e-20)
+    assert outcome.residual_norm <= np.sqrt(1e-20 * 2)
+    assert np.all(outcome.margins > 0) and np.max(outcome.margins) < width / 2
+    np.testing.assert_allclose(outcome.multipliers, -np.log(outcome.margins), rtol=1e-12)
+
+
+def test_rows_in_conflict_end_in_a_proof():
+    D = overlapping()
+    for solver in SOLVERS:
+        outcome = solve(D, solver=solver)
+        assert outcome.status is Status.NOT_SEPARABLE and not outcome.converged
+        assert outcome.margin_bound <= 1e-6 and "slack" in outcome.message
+        assert np.all(np.isfinite(outcome.coef)) and np.all(outcome.margins > 0)
+
+
+def test_weight_zero_takes_a_row_out_of_the_conflict():
+    D = np.vstack([np.abs(overlapping(40, 3)) + 0.1, [[-1.0, -1.0, -1.0]]])
+    weights = np.ones(41)
+    weights[-1] = 0
+    outcome = solve(D, weights=weights, solver="spectral", tol=1e-12)
+    alone = solve(D[:-1], solver="spectral", tol=1e-12)
+    assert outcome.converged and outcome.multipliers[-1] == 0
+    np.testing.assert_allclose(outcome.coef, alone.coef, atol=1e-6)
 
 
 # ------------------------------------------------------------------------------ extremes
