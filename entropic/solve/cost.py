@@ -26,9 +26,11 @@ matter, and only to about a factor of two.
 
 from __future__ import annotations
 
-import contextlib
-import os
 from dataclasses import dataclass
+
+import numpy as np
+
+from .memory import machine_memory
 
 # Seconds a unit of work.
 DENSE_NUMBER = 5e-10  # one stored number in one sweep
@@ -79,24 +81,17 @@ class Work:
     def of(cls, design):
         """Sizes of a design in memory."""
         rows = design.rows
-        if getattr(rows, "columns", None) is None:
-            return cls.dense(design.n_samples, design.n_features)
-        constant = int(design.constant)
-        in_row = rows.entries_per_row() + constant
-        entries = rows.n_entries + constant * design.n_samples
-        n_features, n_samples = int(design.n_features), int(design.n_samples)
-        if design.mean is not None:
-            # centring couples every column with every other, by terms of rank one
-            pairs = float(in_row @ (in_row + 1)) / 2 + n_features**2
-        else:
-            pairs = float(in_row @ (in_row + 1)) / 2
+        n_samples, n_features = int(design.n_samples), int(design.n_features)
+        if rows.columns is None:
+            return cls.dense(n_samples, n_features)
+        in_row = rows.entries_per_row() + float(design.constant)
+        entries = float(in_row.sum())
         # The columns' counts take a read of the indices; without them their mean, from below.
-        mean = entries / n_features
-        cross = n_features * mean * (mean + 1) / 2
+        in_column = np.full(n_features, entries / n_features)
         if n_features > n_samples:
-            in_column = rows.entries_per_column()
-            cross = float(in_column @ (in_column + 1)) / 2
-        return cls(n_samples, n_features, entries, int(pairs), int(cross), True)
+            in_column = rows.entries_per_column().astype(np.float64)
+        pairs, cross = (float(count @ (count + 1)) / 2 for count in (in_row, in_column))
+        return cls(n_samples, n_features, int(entries), int(pairs), int(cross), True)
 
     @property
     def sweep(self):
@@ -201,15 +196,5 @@ def check_fits(n_features, needed, limit=None):
 
 
 def memory_limit():
-    """Bytes that one problem may take: four fifths of what this process can have."""
-    total = 1 << 62
-    # a platform that does not say: there the allocation itself will
-    with contextlib.suppress(AttributeError, ValueError, OSError):
-        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    # inside a container with a limit
-    with (
-        contextlib.suppress(OSError, ValueError),
-        open("/sys/fs/cgroup/memory.max") as file,
-    ):
-        total = min(total, int(file.read()))
-    return total * 4 // 5
+    """Bytes that the matrices of one problem may take: four fifths of the machine's memory."""
+    return machine_memory() * 4 // 5

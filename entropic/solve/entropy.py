@@ -56,7 +56,8 @@ class Box:
         the valley that a Newton step follows. Only a coefficient that the straight line takes
         to its bound or beyond moves by its state.
         """
-        speed = 1 / np.cosh(np.minimum(np.abs(state), 300.0)) ** 2
+        decay = np.exp(-np.abs(state))
+        speed = (2 * decay / (1 + decay * decay)) ** 2
         with np.errstate(over="ignore", invalid="ignore"):
             ratio = np.tanh(state) + speed * move
             inside = np.abs(ratio) < STRAIGHT
@@ -107,11 +108,14 @@ class Box:
         decay = np.exp(first)
         p = decay / (1 + decay)
         move = second - first
-        near = np.log1p(p * np.expm1(np.minimum(move, 30.0))) - move * p
-        far = np.logaddexp(0.0, second) - np.log1p(decay) - move * p
-        small = np.abs(move) < 1e-4
-        series = p * (1 - p) * move**2 * (0.5 + (1 - 2 * p) * move / 6)
-        terms = np.where(small, series, np.where(move < 30.0, near, far))
+        terms = np.log1p(p * np.expm1(np.minimum(move, 30.0))) - move * p
+        far, small = move >= 30.0, np.abs(move) < 1e-4
+        if np.any(far):
+            softplus = np.logaddexp(0.0, second[far])
+            terms[far] = softplus - np.log1p(decay[far]) - move[far] * p[far]
+        if np.any(small):
+            series = p * (1 - p) * move**2 * (0.5 + (1 - 2 * p) * move / 6)
+            terms = np.where(small, series, terms)
         return self.entropy_weight * float(np.sum(np.maximum(terms, 0.0)))
 
 

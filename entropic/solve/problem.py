@@ -21,6 +21,7 @@ from .spectral import RULES, spectral
 from .sweep import Sweep
 from .target import Target
 from .threads import effective_threads
+from .used_columns import extended, restricted, used_columns
 
 
 def solve(
@@ -109,6 +110,19 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
     -------
     Outcome
     """
+    used = used_columns(sweep)
+    if used is not None:
+        part, small = restricted(sweep, box, used)
+        outcome = minimise(
+            part,
+            small,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            start=None if start is None else start[used],
+            callback=callback,
+        )
+        return extended(outcome, sweep, box, used, part)
     if solver in RULES:
         return spectral(
             sweep, box, solver=solver, tol=tol, max_iter=max_iter, start=start, callback=callback
