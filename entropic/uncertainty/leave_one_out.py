@@ -229,7 +229,12 @@ def _by_samples(sweep, scale):
 
 
 def _projected(sweep, scale):
-    """Estimated leverages: the curvature of a sample of rows, its root randomly projected."""
+    """Estimated leverages: the curvature of a sample of rows, its root randomly projected.
+
+    The inverse of a sample's curvature is too large on average. But ``sum_i c_i a_i`` is
+    ``N - trace(K^-1)``, the number of coefficients that the data determine, which is read off
+    the sample's factor; the leverages are brought to that sum.
+    """
     generator = np.random.default_rng(0)
     n_sampled = ROWS_A_COLUMN * sweep.n_features
     chosen = np.sort(generator.choice(sweep.n_samples, n_sampled, replace=False))
@@ -238,4 +243,6 @@ def _projected(sweep, scale):
     root = Factor(part.curvature(), scale).inverse_root()
     signs = generator.choice([-1.0, 1.0], (sweep.n_features, PROJECTIONS))
     projected = root @ (signs / np.sqrt(PROJECTIONS))
-    return sweep.quadratic(scale[:, None] * projected)
+    leverage = sweep.quadratic(scale[:, None] * projected)
+    determined = sweep.n_features - np.sum(root**2)
+    return leverage * (determined / max(float(leverage @ sweep.bend), 1e-300))
