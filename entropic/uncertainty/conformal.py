@@ -1,10 +1,9 @@
 """A guarantee from rows that the fit has not seen: split conformal prediction, class by class.
 
-For a class k with n calibration rows, a new row of class k scores no worse than the
-``ceil((n + 1) level)``-th worst... best of them with a probability of at least the level, if it
-and the calibration rows of its class are exchangeable. Nothing else is assumed: not the model,
-not the share of the classes (V. Vovk, A. Gammerman, G. Shafer, "Algorithmic Learning in a Random
-World", chapters 2 and 4).
+If a new row of a class and the n calibration rows of that class are exchangeable, its score is
+no worse than that of the ``ceil((n + 1) level)``-th best of them with a probability of at least
+the level. Nothing else is assumed, of the model or of the share of the classes (V. Vovk, A.
+Gammerman, G. Shafer, "Algorithmic Learning in a Random World", chapters 2 and 4).
 """
 
 from __future__ import annotations
