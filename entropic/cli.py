@@ -324,10 +324,12 @@ def _classifier(options, labels, target):
 
 
 def _show_step(figures):
-    shown = ", ".join(
-        f"{name} {value:.6g}" for name, value in figures.items() if np.isscalar(value)
+    shown = (
+        f"{name} {value if isinstance(value, str) else format(value, '.6g')}"
+        for name, value in figures.items()
+        if np.isscalar(value)
     )
-    print(shown, file=sys.stderr)
+    print(", ".join(shown), file=sys.stderr)
 
 
 def _class_weight(word, labels):
