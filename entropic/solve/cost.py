@@ -156,16 +156,16 @@ def choose(work, limit=None):
     Raises
     ------
     ValueError
-        If not even the vectors of conjugate gradients fit.
+        If not even the vectors of conjugate gradients, which every kind needs, fit.
     """
     limit = memory_limit() if limit is None else limit
+    check_fits(work.n_features, work.cg_bytes, limit)
     fitting = []
     if work.cholesky_bytes <= limit:
         fitting.append((work.cholesky, "cholesky"))
     if work.random_access and work.dual_bytes <= limit:
         fitting.append((work.dual, "dual"))
     if not fitting:
-        check_fits(work.n_features, work.cg_bytes, limit)
         return "cg", None
     seconds, factor = min(fitting)
     cheap = seconds <= CHEAP_FACTOR * work.sweep

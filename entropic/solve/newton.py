@@ -171,7 +171,9 @@ def _search(sweep, box, step, at, move, fall, last):
         trial = _Point(sweep, box, step, box.moved(at.state, length * move), last)
         if _accepts(at, trial, length, fall):
             return trial, length
-        if length * abs(fall) <= _noise(at) and not trial.gap < at.gap:
+        # On a bound the slope says nothing of a step that leads off it: the objective must agree.
+        change = abs(trial.objective - at.objective)
+        if max(length * abs(fall), change) <= _noise(at) and not trial.gap < at.gap:
             return None, 0.0
         length /= 2
     return None, 0.0

@@ -154,8 +154,10 @@ class ConjugateGradientStep:
             self.figures["linear"] = "chord"
             p = self.factor.solve(right)
             return p, self.curvature @ (scale * p)
-        stop = 0.5 * float(right @ right) * min(0.01 * np.sqrt(gap / sweep.total_weight), 0.1)
-        stop = max(stop, 0.3 * goal)
+        present = 0.5 * float(right @ right)
+        stop = max(present * 0.01 * np.sqrt(gap / sweep.total_weight), 0.3 * goal)
+        # Far out on the bounds the gap is more than the residual shows: something must be done.
+        stop = min(stop, 0.1 * present)
         p, bent, residual = np.zeros_like(right), np.zeros_like(right), right.copy()
         fresh = set()  # factors bought at this very state
         z = self._precondition(residual)
