@@ -153,6 +153,11 @@ def _check_model(model):
         raise ValueError("its coefficients are not finite")
     if np.isnan(np.asarray(model.band_, dtype=np.float64)).any():
         raise ValueError("its band is not a number")
+    curve = model.calibration_
+    if not isinstance(curve, np.ndarray) or curve.ndim != 2 or len(curve) != 2:
+        raise ValueError("its calibration has the wrong shape")
+    if not (np.all(np.diff(curve) >= 0) and curve[1, 0] > 0 and curve[1, -1] < 1):
+        raise ValueError("its calibration is not a rising frequency")
     preprocessing = getattr(model, "preprocessing_", None)
     if preprocessing is not None:
         if type(preprocessing) is not Preprocessing:

@@ -38,7 +38,9 @@ ROWS_A_COLUMN = 10
 # Above so many, whole numbers are no counts: one observation would be lost in rounding.
 MOST_OBSERVATIONS = 1e12
 # Seconds of a full factor that are always spent, however short the fit.
-AFFORDABLE = 0.05
+AFFORDABLE = 0.3
+# What a fit by conjugate gradients costs, with its factors and vectors, in units of its sweeps.
+FIT_IN_SWEEPS = 3
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,8 @@ def _form(sweep, outcome):
     """The cheapest form that fits into memory and costs little beside the fit.
 
     The curvature at hand, the features' form is taken as it is: its cost is about that of one
-    step. Otherwise a full factor may cost as much as the fit did, an estimate a part of it.
+    step. Otherwise a full factor may cost about as much as the fit did, its own factors included;
+    an estimate costs a part of it.
     """
     if outcome.curvature is not None:
         return "features"
@@ -184,7 +187,7 @@ def _form(sweep, outcome):
     if not full:
         return None
     form = min(full, key=full.get)
-    if full[form] <= max(AFFORDABLE, outcome.n_sweeps * work.sweep):
+    if full[form] <= max(AFFORDABLE, FIT_IN_SWEEPS * outcome.n_sweeps * work.sweep):
         return form
     sampled = ROWS_A_COLUMN * work.n_features
     if "features" in full and work.random_access and 3 * sampled <= work.n_samples:
