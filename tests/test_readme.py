@@ -1,4 +1,4 @@
-"""The README shows a program and what it prints: both must stay true."""
+"""What the pages for readers show must stay true: programs, their output, names of files."""
 
 import contextlib
 import io
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
 
 
 def block(mark):
@@ -29,3 +30,21 @@ def test_the_example_prints_what_is_shown():
 @pytest.mark.parametrize("name", ["main", "test"])
 def test_the_commands_set_themselves_up(name):
     assert "-m venv" in block(f"command: {name}")
+
+
+def test_the_map_of_the_layout_names_files_that_exist():
+    page = ROOT / "CONTRIBUTING.md"
+    if not page.exists():
+        pytest.skip("no CONTRIBUTING.md beside the tests")
+    present = {path.name for path in (ROOT / "entropic").rglob("*.py")}
+    named = set(re.findall(r"[a-z_]+\.py", page.read_text()))
+    assert len(named) > 15 and named <= present
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/mathematics.md"])
+def test_links_lead_somewhere(page):
+    place = ROOT / page
+    if not place.exists():
+        pytest.skip(f"no {page} beside the tests")
+    for link in re.findall(r"\]\((?!http)([^)#]+)", place.read_text()):
+        assert (place.parent / link).exists(), f"{page} links to {link}, which is not there"
