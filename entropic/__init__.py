@@ -12,10 +12,11 @@ from .separation import separability
 from .solve import solve
 
 # Names that cost an import of their own, which most programs do without.
-_LAZY = {"show_config": "config"}
+_LAZY = {"EntropicClassifierCV": "model_selection", "show_config": "config"}
 
 __all__ = [
     "EntropicClassifier",
+    "EntropicClassifierCV",
     "Monomials",
     "__version__",
     "load_model",

@@ -33,6 +33,15 @@ def check_count(value, name, low=1):
         raise ValueError(f"{name} must be an integer of at least {low}, not {value!r}.")
 
 
+def check_list(values, name):
+    """A sequence with at least one entry, as a list."""
+    if isinstance(values, str) or not isinstance(values, (list, tuple, np.ndarray, range)):
+        raise ValueError(f"{name} must be a list of values to try, not {values!r}.")
+    if not len(values):
+        raise ValueError(f"{name} is empty; give at least one value to try.")
+    return list(values)
+
+
 def check_solver_options(constraint, slack, solver, tol, max_iter, entropy_weight):
     check_choice(constraint, "constraint", CONSTRAINTS)
     check_choice(solver, "solver", SOLVERS)

@@ -12,7 +12,7 @@ from entropic.data import checks
 from . import conformal
 from .band import certainty_band, extremes, in_band
 from .leave_one_out import left_out
-from .probability import frequencies, probability
+from .probability import confidence, frequencies, probability
 from .report import selective_report
 
 
@@ -229,16 +229,12 @@ class UncertaintyMixin:
             sample_weight, len(scores), "sample_weight", default=1.0, sign=True
         )
         said = (scores > 0).astype(int)
-        good = probability(self.calibration_, scores)
-        # the distance from the surface orders rows of one probability
-        order = np.column_stack([np.where(said == 1, good, 1 - good), np.abs(scores)])
-        confidence = np.unique(order, axis=0, return_inverse=True)[1].ravel()
         return selective_report(
             self.classes_,
             truth,
             ~in_band(scores, self.band_),
             self._certain_class(scores),
             said != truth,
-            confidence,
+            confidence(scores, self.calibration_),
             weights,
         )

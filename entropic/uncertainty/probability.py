@@ -76,6 +76,22 @@ def probability(curve, scores):
     return np.where(scores > 0, np.maximum(level, BARELY), np.minimum(level, 0.5))
 
 
+def confidence(scores, curve):
+    """An order of the rows by how sure their predicted class is, the surest highest.
+
+    Rows count by the probability of the class on whose side of 0 they lie; among rows of one
+    probability, by their distance from 0.
+
+    Returns
+    -------
+    int array of shape (n_samples,)
+        Equal for rows that tie.
+    """
+    good = probability(curve, scores)
+    order = np.column_stack([np.where(scores > 0, good, 1 - good), np.abs(scores)])
+    return np.unique(order, axis=0, return_inverse=True)[1].ravel()
+
+
 def _ties(scores, positive, weights):
     """Distinct scores of weight, with the weight and the share of the good class at each."""
     counted = weights > 0

@@ -1,0 +1,198 @@
+"""EntropicClassifierCV: it judges as it says, chooses by its rule, and is its own choice."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, make_circles, make_classification, make_moons
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+
+from entropic import EntropicClassifier, EntropicClassifierCV
+from entropic.model_selection import AUTO_DEGREES
+from entropic.uncertainty.scoring import SCORINGS
+
+FIVE = ("degree", "bound", "C", "slack", "constraint")
+
+
+def small_search(**options):
+    settings = {"degrees": [1, 2], "bounds": [0.3, 3.0], "slacks": [0.1], **options}
+    return EntropicClassifierCV(**settings)
+
+
+@pytest.fixture(scope="module")
+def circles():
+    return make_circles(150, factor=0.5, noise=0.1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def searched(circles):
+    return small_search().fit(*circles)
+
+
+def test_it_is_the_best_candidate_fitted_on_all_rows(circles, searched):
+    X, y = circles
+    best = EntropicClassifier(**searched.best_params_).fit(X, y)
+    np.testing.assert_array_equal(searched.coef_, best.coef_)
+    np.testing.assert_array_equal(searched.predict_proba(X), best.predict_proba(X))
+    assert searched.band_ == best.band_
+    assert searched.monomials_.degree == searched.best_params_["degree"] == 2
+
+
+def test_results_have_a_row_for_every_candidate(searched):
+    assert len(searched.results_["score"]) == 2 * 2 * 1 * 2
+    assert {len(column) for column in searched.results_.values()} == {8}
+    assert {searched.results_[name][searched.best_index_] for name in FIVE} == set(
+        searched.best_params_.values()
+    )
+    assert searched.best_score_ == searched.results_["score"][searched.best_index_]
+    assert np.all(searched.results_["converged"])
+
+
+def test_left_out_scores_are_those_of_each_candidates_own_fit(circles, searched):
+    """Warm starts and shared monomials change nothing but the time."""
+    X, y = circles
+    table = searched.results_
+    for index in range(len(table["score"])):
+        chosen = {name: table[name][index].item() for name in FIVE}
+        model = EntropicClassifier(**chosen, tol=1e-12).fit(X, y)
+        value, _ = SCORINGS["neg_log_loss"](model.loo_decision_, y == 1, np.ones(len(y)))
+        assert table["score"][index] == pytest.approx(value, abs=2e-3)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "roc_auc"])
+def test_scorings_against_scikit_learn(scoring):
+    rng = np.random.default_rng(0)
+    scores, positive = rng.normal(size=200), rng.random(200) < 0.3
+    weights = rng.integers(1, 4, 200).astype(float)
+    value, error = SCORINGS[scoring](scores, positive, weights)
+    judge = {
+        "accuracy": lambda: np.average((scores > 0) == positive, weights=weights),
+        "balanced_accuracy": lambda: balanced_accuracy_score(
+            positive, scores > 0, sample_weight=weights
+        ),
+        "roc_auc": lambda: roc_auc_score(positive, scores, sample_weight=weights),
+    }[scoring]
+    assert value == pytest.approx(judge(), rel=1e-12)
+    assert 0 < error < 0.1
+
+
+@pytest.mark.parametrize("scoring", sorted(SCORINGS))
+def test_standard_errors_are_those_of_repeated_draws(scoring):
+    rng = np.random.default_rng(1)
+    values, errors = [], []
+    for _ in range(300):
+        positive = rng.random(300) < 0.4
+        scores = rng.normal(np.where(positive, 1.0, -1.0))
+        value, error = SCORINGS[scoring](scores, positive, np.ones(300))
+        values.append(value)
+        errors.append(error)
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.25)
+
+
+@pytest.mark.parametrize("scoring", sorted(SCORINGS))
+def test_weights_count_as_repetition(circles, scoring):
+    X, y = circles
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 3, len(y))
+    options = {"scoring": scoring, "tol": 1e-12}
+    weighted = small_search(**options).fit(X, y, sample_weight=counts)
+    repeated = small_search(**options).fit(np.repeat(X, counts, 0), np.repeat(y, counts))
+    for name in ("score", "standard_error"):
+        np.testing.assert_allclose(
+            weighted.results_[name], repeated.results_[name], rtol=1e-6, atol=1e-9
+        )
+    assert weighted.best_params_ == repeated.best_params_
+
+
+def test_one_standard_error_takes_the_simplest_within_it(searched):
+    table = searched.results_
+    best = int(np.argmax(table["score"]))
+    near = table["score"] >= table["score"][best] - table["standard_error"][best]
+    chosen = searched.best_index_
+    assert near[chosen]
+    assert table["degree"][chosen] == table["degree"][near].min()
+    same = near & (table["degree"] == table["degree"][chosen])
+    assert table["bound"][chosen] == table["bound"][same].min()
+
+
+def test_the_rule_of_the_best_takes_the_best(circles):
+    model = small_search(rule="best").fit(*circles)
+    assert model.best_index_ == np.argmax(model.results_["score"])
+
+
+@pytest.mark.parametrize("cv", [3, StratifiedKFold(4, shuffle=True, random_state=0)])
+def test_folds_judge_held_out_scores(circles, cv):
+    X, y = circles
+    model = small_search(cv=cv, scoring="accuracy").fit(X, y)
+    index = model.best_index_
+    chosen = {name: model.results_[name][index].item() for name in FIVE}
+    predicted = cross_val_predict(EntropicClassifier(**chosen), X, y, cv=cv)
+    assert model.results_["score"][index] == pytest.approx(np.mean(predicted == y))
+
+
+def test_folds_that_a_class_is_missing_from_are_named(circles):
+    X, y = circles
+    order = np.argsort(y)
+    with pytest.raises(ValueError, match="class"):
+        small_search(cv=KFold(2)).fit(X[order], y[order])
+
+
+def test_automatic_degrees_stop_where_monomials_outnumber_rows():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = EntropicClassifierCV(bounds=[0.3], slacks=[0.1], constraints=["equality"])
+    assert list(model.fit(X, y).results_["degree"]) == [1, 2]
+    X, y = make_moons(200, noise=0.3, random_state=0)
+    assert list(model.fit(X, y).results_["degree"]) == list(AUTO_DEGREES)
+
+
+def test_sparse_rows_and_frames(circles):
+    X, y = circles
+    dense = small_search(standardize=False).fit(X, y)
+    sparse = small_search(standardize=False).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.results_["score"], dense.results_["score"], rtol=1e-6)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b"])
+    model = small_search().fit(frame, np.where(y, "yes", "no"))
+    assert list(model.feature_names_in_) == ["a", "b"]
+    assert set(model.predict(frame)) == {"yes", "no"}
+    pandas.DataFrame(model.results_)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bounds": []}, "bounds is empty"),
+        ({"bounds": [0.0]}, "bound"),
+        ({"degrees": 3}, "degrees must be a list"),
+        ({"degrees": [1.5]}, "degree must be an integer"),
+        ({"constraints": "equality"}, "constraints must be a list"),
+        ({"constraints": ["equal"]}, "constraint='equal'"),
+        ({"slacks": [-1.0]}, "slack"),
+        ({"scoring": "f1"}, "scoring='f1'"),
+        ({"rule": "worst"}, "rule='worst'"),
+    ],
+)
+def test_bad_searches_are_named(circles, options, message):
+    with pytest.raises(ValueError, match=message):
+        small_search(**options).fit(*circles)
+
+
+def test_it_is_silent_unless_asked(circles, capsys):
+    small_search().fit(*circles)
+    assert capsys.readouterr().out == ""
+    small_search(verbose=1).fit(*circles)
+    assert capsys.readouterr().out.count("neg_log_loss") == 8
+
+
+def test_clone_and_parameters(searched):
+    copy = clone(searched)
+    assert not hasattr(copy, "coef_")
+    assert copy.get_params() == searched.get_params()
+    assert "degree" not in searched.get_params()
+
+
+def test_many_columns_few_rows():
+    X, y = make_classification(40, 60, n_informative=5, random_state=0)
+    model = small_search(degrees=[1]).fit(X, y)
+    assert np.all(np.isfinite(model.results_["score"]))
