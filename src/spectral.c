@@ -69,7 +69,7 @@ static double length_of(const spectral_rule *rule, const dual *at, recent *short
     if (!rule->adaptive) return long_step;
     remember(shorts, short_step);
     double step = short_step < RATIO * long_step ? smallest(shorts) : long_step;
-    return fmin(fmax(step, at->exact / CLAMP), at->exact * CLAMP);
+    return fmin(step, at->exact * CLAMP);
 }
 
 /* The share of the direction that is accepted, or 0. Differences below the noise say nothing. */

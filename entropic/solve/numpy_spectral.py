@@ -33,7 +33,7 @@ from .outcome import Status
 ARMIJO = 1e-4
 RATIO = 0.8  # of the two Barzilai-Borwein steps, below which a short one is taken
 SHORT_STEPS = 5  # the shortest of so many last short steps
-CLAMP = 1e10  # farthest factor from the exact minimiser along the gradient
+CLAMP = 1e10  # farthest factor beyond the exact minimiser along the gradient
 TRIALS = 100
 PATIENCE = 200  # steps, all below rounding, without progress before giving up
 EPS = np.finfo(np.float64).eps
@@ -174,7 +174,7 @@ def _length(rule, loop, shorts, n_iter):
         return long
     shorts.append(short)
     step = min(shorts) if short < RATIO * long else long
-    return min(max(step, exact / CLAMP), exact * CLAMP)
+    return min(step, exact * CLAMP)
 
 
 def _search(rule, loop, reference, noise):
