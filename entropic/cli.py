@@ -327,7 +327,7 @@ def _show_step(figures):
     shown = (
         f"{name} {value if isinstance(value, str) else format(value, '.6g')}"
         for name, value in figures.items()
-        if np.isscalar(value)
+        if np.isscalar(value) and value != ""
     )
     print(", ".join(shown), file=sys.stderr)
 

@@ -113,10 +113,10 @@ def fit_lines(classifier, n_rows):
     """The lines on how the solver ended."""
     lower, upper = np.ravel(classifier.band_)
     gap = float(np.max(classifier.gap_))
-    yield (
-        "status",
-        f"{classifier.status_} (gap a row {gap / n_rows:.1e}, goal {classifier.tol:.1e})",
-    )
+    if classifier.degree > 1:
+        yield "surface", f"degree {classifier.degree}, {classifier.coef_.shape[1]:,} monomials"
+    goal = f"gap a row {gap / n_rows:.1e}, goal {classifier.tol:.1e}"
+    yield "status", f"{classifier.status_} ({goal})"
     yield "steps", f"{classifier.n_iter_} ({classifier.n_sweeps_} sweeps of the rows)"
     yield "uncertain", f"scores between {lower:.6g} and {upper:.6g}"
 

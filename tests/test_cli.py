@@ -2,11 +2,13 @@
 
 import csv
 import io
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 
 import numpy as np
 import pytest
@@ -200,7 +202,7 @@ def test_labels_against_all_others(run, write, tmp_path, fails):
 
 def test_parameters_reach_the_classifier(run, write, tmp_path):
     path = write(as_csv(mixed_rows()))
-    code, _, _ = run(
+    code, out, _ = run(
         "fit", path, "--target", "y", "--model", tmp_path / "m", "--degree", 2,
         "--interaction-only", "--bound", 2, "--C", 3, "--constraint", "inequality",
         "--slack", 0.5, "--margin", 0.25, "--no-intercept", "--standardize", "no",
@@ -214,6 +216,8 @@ def test_parameters_reach_the_classifier(run, write, tmp_path):
         class_weight={"bad": 1.0, "good": 2.5}, solver="newton", tol=1e-6, max_iter=50, n_jobs=1,
     )  # fmt: skip
     assert load_model(tmp_path / "m").get_params() == expected.get_params()
+    n_monomials = load_model(tmp_path / "m").coef_.shape[1]
+    assert said(out, "surface")[1] == f"degree 2, {n_monomials} monomials"
 
 
 def test_an_unfinished_fit_is_noted(run, write):
@@ -422,6 +426,37 @@ def test_models_that_are_none(fails, write, model, tmp_path):
     content = model.read_bytes()
     damaged.write_bytes(content[: len(content) // 2])
     assert "damaged or foreign" in fails("predict", damaged, rows, "--output", tmp_path / "out")
+
+
+def test_forged_preprocessing_is_one_line_or_predictions(run, write, model, tmp_path):
+    rows = write(as_csv(mixed_rows()))
+    good, forged = run("predict", model, rows)[1], tmp_path / "forged"
+    with zipfile.ZipFile(model) as file:
+        entries = {name: file.read(name) for name in file.namelist()}
+    schema = json.loads(entries.pop("schema.json"))
+    nodes, todo = [], [schema["content"]["content"]["preprocessing_"]]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, list):
+            todo += node
+        elif isinstance(node, dict):
+            todo += node.values()
+            nodes += [node] if node.get("__loader__") == "JsonNode" else []
+    assert len(nodes) > 10
+    codes = set()
+    for i, node in enumerate(nodes):
+        kept = node["content"]
+        node["content"] = ("null", "-1", "1e300", '"x"', "[]", "{}", "true")[i % 7]
+        with zipfile.ZipFile(forged, "w") as file:
+            for name, entry in entries.items():
+                file.writestr(name, entry)
+            file.writestr("schema.json", json.dumps(schema))
+        node["content"] = kept
+        code, out, error = run("predict", forged, rows)
+        codes.add(code)
+        assert code in (0, 2) and (out == "" and error.count("\n") == 1 if code else not error)
+        assert code or out.count("\n") == good.count("\n")
+    assert 2 in codes
 
 
 def test_places_that_cannot_be_written_to(fails, write, model, tmp_path):
