@@ -4,6 +4,7 @@
  * wherever the inline functions are called, so that each combination is compiled by itself.
  */
 #include "cpu.h"
+#include "quad.h"
 
 /* Numbers of a cache line. */
 #define LINE ((ptrdiff_t)(64 / sizeof(T)))
@@ -11,25 +12,47 @@
 /* x_rj minus the column's centre, in double. */
 #define READ(a, j) ((double)(a)[j] - (centred ? centre[j] : 0.0))
 
-/* Products of four rows with coef: each coefficient is loaded once for the four. */
+#define QUAD_LOAD NAME(quad_load)
+#define LOAD(a, j)                                                                               \
+    (centred ? quad_minus(QUAD_LOAD((a) + (j)), quad_load_double(centre + (j)))                  \
+             : QUAD_LOAD((a) + (j)))
+
+/* Products of four rows with coef: each coefficient is loaded once for the four. Meanwhile half
+ * of the rows `ahead` is asked for, and by add4 the other half: memory is busy all the time,
+ * though each block is read twice. */
 static ALWAYS_INLINE void NAME(dot4)(const T *restrict a, ptrdiff_t stride, ptrdiff_t n,
                                      const double *restrict coef, const double *restrict centre,
-                                     int centred, double *restrict out)
+                                     int centred, ptrdiff_t ahead, double *restrict out)
 {
     const T *restrict a1 = a + stride, *restrict a2 = a1 + stride, *restrict a3 = a2 + stride;
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-#pragma omp simd reduction(+ : s0, s1, s2, s3)
-    for (ptrdiff_t j = 0; j < n; j++) {
-        double c = coef[j];
-        s0 += READ(a, j) * c;
-        s1 += READ(a1, j) * c;
-        s2 += READ(a2, j) * c;
-        s3 += READ(a3, j) * c;
+    quad s0 = quad_all(0), s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;
+    ptrdiff_t j = 0;
+    for (; j + LINE <= n; j += LINE) {
+        PREFETCH(a + j, ahead);
+        PREFETCH(a1 + j, ahead);
+        for (ptrdiff_t k = j; k < j + LINE; k += 8) {
+            quad c = quad_load_double(coef + k), d = quad_load_double(coef + k + 4);
+            s0 = quad_add_product(s0, LOAD(a, k), c);
+            s1 = quad_add_product(s1, LOAD(a1, k), c);
+            s2 = quad_add_product(s2, LOAD(a2, k), c);
+            s3 = quad_add_product(s3, LOAD(a3, k), c);
+            t0 = quad_add_product(t0, LOAD(a, k + 4), d);
+            t1 = quad_add_product(t1, LOAD(a1, k + 4), d);
+            t2 = quad_add_product(t2, LOAD(a2, k + 4), d);
+            t3 = quad_add_product(t3, LOAD(a3, k + 4), d);
+        }
     }
-    out[0] = s0 + coef[n];
-    out[1] = s1 + coef[n];
-    out[2] = s2 + coef[n];
-    out[3] = s3 + coef[n];
+    double rest[4] = {coef[n], coef[n], coef[n], coef[n]};
+    for (; j < n; j++) {
+        rest[0] += READ(a, j) * coef[j];
+        rest[1] += READ(a1, j) * coef[j];
+        rest[2] += READ(a2, j) * coef[j];
+        rest[3] += READ(a3, j) * coef[j];
+    }
+    out[0] = (quad_sum(s0) + quad_sum(t0)) + rest[0];
+    out[1] = (quad_sum(s1) + quad_sum(t1)) + rest[1];
+    out[2] = (quad_sum(s2) + quad_sum(t2)) + rest[2];
+    out[3] = (quad_sum(s3) + quad_sum(t3)) + rest[3];
 }
 
 static ALWAYS_INLINE double NAME(dot1)(const T *restrict a, ptrdiff_t n,
@@ -47,31 +70,37 @@ static ALWAYS_INLINE void NAME(dot_rows)(const block *b, const double *coef, int
 {
     const T *a = (const T *)b->values;
     ptrdiff_t n = b->rows->n_columns, i = 0;
+    ptrdiff_t ahead = b->count * b->stride * (ptrdiff_t)sizeof(T);
     for (; i + 4 <= b->count; i += 4)
-        NAME(dot4)(a + i * b->stride, b->stride, n, coef, b->centre, centred, out + i);
+        NAME(dot4)(a + i * b->stride, b->stride, n, coef, b->centre, centred, ahead, out + i);
     for (; i < b->count; i++)
         out[i] = NAME(dot1)(a + i * b->stride, n, coef, b->centre, centred);
 }
 
-/* Four rows into the gradient. The line-by-line outer loop asks for the rows `ahead`, so that
- * memory is busy while the block is added from cache. */
+/* Four rows into the gradient. */
 static ALWAYS_INLINE void NAME(add4)(const T *restrict a, ptrdiff_t stride, ptrdiff_t n,
                                      const double *restrict pull, const double *restrict centre,
                                      int centred, ptrdiff_t ahead, double *restrict gradient)
 {
     const T *restrict a1 = a + stride, *restrict a2 = a1 + stride, *restrict a3 = a2 + stride;
-    double p0 = pull[0], p1 = pull[1], p2 = pull[2], p3 = pull[3];
-    for (ptrdiff_t first = 0; first < n; first += LINE) {
-        ptrdiff_t last = first + LINE < n ? first + LINE : n;
-        PREFETCH(a + first, ahead);
-        PREFETCH(a1 + first, ahead);
-        PREFETCH(a2 + first, ahead);
-        PREFETCH(a3 + first, ahead);
-#pragma omp simd
-        for (ptrdiff_t j = first; j < last; j++)
-            gradient[j] += (READ(a, j) * p0 + READ(a1, j) * p1)
-                         + (READ(a2, j) * p2 + READ(a3, j) * p3);
+    quad p0 = quad_all(pull[0]), p1 = quad_all(pull[1]);
+    quad p2 = quad_all(pull[2]), p3 = quad_all(pull[3]);
+    ptrdiff_t j = 0;
+    for (; j + LINE <= n; j += LINE) {
+        PREFETCH(a2 + j, ahead);
+        PREFETCH(a3 + j, ahead);
+        for (ptrdiff_t k = j; k < j + LINE; k += 4) {
+            quad g = quad_load_double(gradient + k);
+            g = quad_add_product(g, LOAD(a, k), p0);
+            g = quad_add_product(g, LOAD(a1, k), p1);
+            g = quad_add_product(g, LOAD(a2, k), p2);
+            g = quad_add_product(g, LOAD(a3, k), p3);
+            quad_store(gradient + k, g);
+        }
     }
+    for (; j < n; j++)
+        gradient[j] += (READ(a, j) * pull[0] + READ(a1, j) * pull[1])
+                     + (READ(a2, j) * pull[2] + READ(a3, j) * pull[3]);
 }
 
 static ALWAYS_INLINE void NAME(add_rows)(const block *b, const double *pull, int centred,
@@ -173,21 +202,69 @@ CLONES static void NAME(dense_add)(const block *b, const double *pull, double *g
     }
 }
 
-/* out[j * ld + i] = z_ij. Byte by byte, so that any stride and alignment will do. */
-CLONES static void NAME(dense_pack)(const rows *view, ptrdiff_t start, ptrdiff_t count,
-                                    double *restrict out, ptrdiff_t ld)
+/* out[j * ld + i] = z_ij, byte by byte, so that any stride and alignment will do. */
+static ALWAYS_INLINE void NAME(pack_any)(const char *first, ptrdiff_t row_stride,
+                                         ptrdiff_t column_stride, ptrdiff_t count, ptrdiff_t n,
+                                         const double *centre, double *restrict out, ptrdiff_t ld)
 {
-    ptrdiff_t n = view->n_columns;
-    const char *first = view->values + start * view->row_stride;
-    int by_rows = imaxabs(view->row_stride) >= imaxabs(view->column_stride);
-    for (ptrdiff_t outer = 0; outer < (by_rows ? count : n); outer++) {
-        for (ptrdiff_t inner = 0; inner < (by_rows ? n : count); inner++) {
-            ptrdiff_t i = by_rows ? outer : inner, j = by_rows ? inner : outer;
+    for (ptrdiff_t i = 0; i < count; i++)
+        for (ptrdiff_t j = 0; j < n; j++) {
             T value;
-            memcpy(&value, first + i * view->row_stride + j * view->column_stride, sizeof value);
-            out[j * ld + i] = (double)value - (view->centre ? view->centre[j] : 0.0);
+            memcpy(&value, first + i * row_stride + j * column_stride, sizeof value);
+            out[j * ld + i] = (double)value - (centre ? centre[j] : 0.0);
+        }
+}
+
+/* The same for rows whose numbers lie side by side, in squares of four by four. */
+static ALWAYS_INLINE void NAME(pack_rows)(const T *a, ptrdiff_t stride, ptrdiff_t count,
+                                          ptrdiff_t n, const double *centre, int centred,
+                                          double *restrict out, ptrdiff_t ld)
+{
+    ptrdiff_t whole = count / 4 * 4, j = 0;
+    ptrdiff_t ahead = count * stride * (ptrdiff_t)sizeof(T);
+    for (; j + 4 <= n; j += 4) {
+        quad middle = centred ? quad_load_double(centre + j) : quad_all(0);
+        for (ptrdiff_t i = 0; i < whole; i += 4) {
+            const T *x = a + i * stride + j;
+            quad r0 = QUAD_LOAD(x), r1 = QUAD_LOAD(x + stride);
+            quad r2 = QUAD_LOAD(x + 2 * stride), r3 = QUAD_LOAD(x + 3 * stride);
+            if (j == 0)
+                for (ptrdiff_t line = 0; line < 4 * stride; line += LINE) PREFETCH(x + line, ahead);
+            if (centred) {
+                r0 = quad_minus(r0, middle);
+                r1 = quad_minus(r1, middle);
+                r2 = quad_minus(r2, middle);
+                r3 = quad_minus(r3, middle);
+            }
+            quad_transpose(&r0, &r1, &r2, &r3);
+            quad_store(out + j * ld + i, r0);
+            quad_store(out + (j + 1) * ld + i, r1);
+            quad_store(out + (j + 2) * ld + i, r2);
+            quad_store(out + (j + 3) * ld + i, r3);
         }
     }
+    for (; j < n; j++)
+        for (ptrdiff_t i = 0; i < whole; i++)
+            out[j * ld + i] = (double)a[i * stride + j] - (centred ? centre[j] : 0.0);
+    for (ptrdiff_t i = whole; i < count; i++)
+        for (j = 0; j < n; j++)
+            out[j * ld + i] = (double)a[i * stride + j] - (centred ? centre[j] : 0.0);
+}
+
+CLONES static void NAME(dense_pack)(const rows *view, ptrdiff_t start, ptrdiff_t count,
+                                    double *out, ptrdiff_t ld)
+{
+    const char *first = view->values + start * view->row_stride;
+    ptrdiff_t n = view->n_columns, size = (ptrdiff_t)sizeof(T);
+    if (view->column_stride != size || view->row_stride % size != 0
+        || (uintptr_t)first % sizeof(T) != 0)
+        NAME(pack_any)(first, view->row_stride, view->column_stride, count, n, view->centre, out,
+                       ld);
+    else if (view->centre)
+        NAME(pack_rows)((const T *)first, view->row_stride / size, count, n, view->centre, 1, out,
+                        ld);
+    else
+        NAME(pack_rows)((const T *)first, view->row_stride / size, count, n, NULL, 0, out, ld);
 }
 
 CLONES static void NAME(dense_squares)(const block *b, const double *restrict share,
@@ -267,4 +344,6 @@ CLONES static void NAME(dense_pack_rows)(const block *b, const double *restrict 
 }
 
 #undef READ
+#undef LOAD
+#undef QUAD_LOAD
 #undef LINE

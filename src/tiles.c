@@ -4,46 +4,38 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "quad.h"
 
-#ifdef __GNUC__
-/* Four doubles that the compiler keeps in a register, or in two. */
-typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
-
+/* sums_ij = a_i . b_j: twelve sums of four in registers, and three loads for each four products. */
 static ALWAYS_INLINE void tile(const double *restrict a, const double *restrict b, ptrdiff_t used,
                                ptrdiff_t depth, double sums[4][12])
 {
-    const quad *b0 = (const quad *)b, *b1 = b0 + depth, *b2 = b1 + depth;
-    quad s00 = {0}, s01 = {0}, s02 = {0}, s10 = {0}, s11 = {0}, s12 = {0};
-    quad s20 = {0}, s21 = {0}, s22 = {0}, s30 = {0}, s31 = {0}, s32 = {0};
-    for (ptrdiff_t k = 0; k < used; k++) {
-        quad x0 = b0[k], x1 = b1[k], x2 = b2[k];
-        s00 += a[4 * k] * x0;
-        s01 += a[4 * k] * x1;
-        s02 += a[4 * k] * x2;
-        s10 += a[4 * k + 1] * x0;
-        s11 += a[4 * k + 1] * x1;
-        s12 += a[4 * k + 1] * x2;
-        s20 += a[4 * k + 2] * x0;
-        s21 += a[4 * k + 2] * x1;
-        s22 += a[4 * k + 2] * x2;
-        s30 += a[4 * k + 3] * x0;
-        s31 += a[4 * k + 3] * x1;
-        s32 += a[4 * k + 3] * x2;
+    const double *restrict b1 = b + 4 * depth, *restrict b2 = b1 + 4 * depth;
+    quad s00 = quad_all(0), s01 = s00, s02 = s00, s10 = s00, s11 = s00, s12 = s00;
+    quad s20 = s00, s21 = s00, s22 = s00, s30 = s00, s31 = s00, s32 = s00;
+    for (ptrdiff_t k = 0; k < 4 * used; k += 4) {
+        quad x0 = quad_load_double(b + k), x1 = quad_load_double(b1 + k);
+        quad x2 = quad_load_double(b2 + k), y;
+        y = quad_all(a[k]);
+        s00 = quad_add_product(s00, y, x0);
+        s01 = quad_add_product(s01, y, x1);
+        s02 = quad_add_product(s02, y, x2);
+        y = quad_all(a[k + 1]);
+        s10 = quad_add_product(s10, y, x0);
+        s11 = quad_add_product(s11, y, x1);
+        s12 = quad_add_product(s12, y, x2);
+        y = quad_all(a[k + 2]);
+        s20 = quad_add_product(s20, y, x0);
+        s21 = quad_add_product(s21, y, x1);
+        s22 = quad_add_product(s22, y, x2);
+        y = quad_all(a[k + 3]);
+        s30 = quad_add_product(s30, y, x0);
+        s31 = quad_add_product(s31, y, x1);
+        s32 = quad_add_product(s32, y, x2);
     }
     quad all[12] = {s00, s01, s02, s10, s11, s12, s20, s21, s22, s30, s31, s32};
     memcpy(sums, all, sizeof all);
 }
-#else
-static void tile(const double *restrict a, const double *restrict b, ptrdiff_t used,
-                 ptrdiff_t depth, double sums[4][12])
-{
-    memset(sums, 0, 48 * sizeof(double));
-    for (ptrdiff_t k = 0; k < used; k++)
-        for (int i = 0; i < 4; i++)
-            for (int j = 0; j < 12; j++)
-                sums[i][j] += a[4 * k + i] * b[(j / 4) * depth * 4 + 4 * k + j % 4];
-}
-#endif
 
 CLONES void symmetric_tiles(const double *panel, ptrdiff_t used, ptrdiff_t depth, ptrdiff_t n,
                             ptrdiff_t task, double *matrix, ptrdiff_t ld)
