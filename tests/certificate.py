@@ -150,4 +150,5 @@ def check(problem, outcome, tol):
 def primal_scale(problem, coef, multipliers):
     """Size of the terms whose difference the gap is."""
     size = np.abs(problem.D) @ np.abs(coef) + np.abs(problem.offset) + 1
-    return (problem.weights * 2).sum() + np.abs(multipliers) @ size + len(coef)
+    entropies = problem.entropy_weight * len(coef)
+    return (problem.weights * 2).sum() + np.abs(multipliers) @ size + entropies

@@ -23,6 +23,7 @@ from .pair import pairs_fit
 UNIT = np.finfo(np.float64).eps
 TOLERANCE = 1e-9  # of the size of the design rows in the box
 NARROW = 1e-7  # of the same size
+TINY = 1e-250  # margins that no float can tell from none: products with them underflow
 SLACK = 1e-4  # of the same size
 
 
@@ -76,9 +77,10 @@ def bracket_margin(sweep, box, *, narrow=False):
     part = sweep if len(chosen) == len(counted) else sweep.take(chosen)
     uniform = np.full(len(chosen), 1 / len(chosen))
     bound, size = proven_bound(part, box, uniform)
-    tolerance = size * max(TOLERANCE, 4 * UNIT * (sweep.n_samples + sweep.n_features))
+    share = max(TOLERANCE, 4 * UNIT * (sweep.n_samples + sweep.n_features))
+    tolerance = size * share if size > TINY else TINY
     best = Bracket(proven_margin(part, box.centre), bound, box.centre, uniform, tolerance)
-    if size > 0:
+    if size > TINY:
         enough = NARROW * size if narrow else np.inf
         for coef, multipliers in _candidates(part, box, size, enough, tolerance):
             margin = proven_margin(part, coef)

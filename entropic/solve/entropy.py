@@ -107,15 +107,15 @@ class Box:
         first, second = side * first, side * second
         decay = np.exp(first)
         p = decay / (1 + decay)
-        move = second - first
+        move = np.clip(second - first, -1e300, 1e300)
         terms = np.log1p(p * np.expm1(np.minimum(move, 30.0))) - move * p
         far, small = move >= 30.0, np.abs(move) < 1e-4
         if np.any(far):
             softplus = np.logaddexp(0.0, second[far])
             terms[far] = softplus - np.log1p(decay[far]) - move[far] * p[far]
         if np.any(small):
-            series = p * (1 - p) * move**2 * (0.5 + (1 - 2 * p) * move / 6)
-            terms = np.where(small, series, terms)
+            p, move = p[small], move[small]
+            terms[small] = p * (1 - p) * move**2 * (0.5 + (1 - 2 * p) * move / 6)
         return self.entropy_weight * float(np.sum(np.maximum(terms, 0.0)))
 
 

@@ -96,7 +96,8 @@ def _longest(value, move):
     shrinking = move < 0
     if not np.any(shrinking):
         return np.inf
-    return float(np.min(-value[shrinking] / move[shrinking]))
+    with np.errstate(over="ignore"):
+        return float(np.min(-value[shrinking] / move[shrinking]))
 
 
 def _norm(lag, bend, unmet):

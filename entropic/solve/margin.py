@@ -152,5 +152,6 @@ def _longest(values, moves):
     for value, move in zip(values, moves, strict=True):
         shrinking = move < 0
         if np.any(shrinking):
-            longest = min(longest, float(np.min(-value[shrinking] / move[shrinking])))
+            with np.errstate(over="ignore"):
+                longest = min(longest, float(np.min(-value[shrinking] / move[shrinking])))
     return longest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from entropic.data.checks import (
     check_box,
@@ -20,6 +21,7 @@ from .rows import rows_of
 from .spectral import RULES, spectral
 from .sweep import Sweep
 from .target import Target
+from .units import check_sizes, solve_in_units
 from .threads import effective_threads
 from .used_columns import extended, restricted, used_columns
 
@@ -85,6 +87,7 @@ def solve(
     weights = check_per_sample(weights, n_samples, "weights", default=1.0, sign=True)
     offset = check_per_sample(offset, n_samples, "offset", default=0.0)
     box = Box(*check_box(lower, upper, n_features), entropy_weight)
+    check_sizes(D.data if sp.issparse(D) else D, box, offset)
     target = Target.of(Loss(float(slack), constraint == "inequality"), 1, weights, offset)
     design = Design(rows_of(D))
     sweep = Sweep(design, target, effective_threads(None, design.rows.n_entries))
@@ -123,16 +126,16 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
             callback=callback,
         )
         return extended(outcome, sweep, box, used, part)
-    if solver in RULES:
-        return spectral(
-            sweep, box, solver=solver, tol=tol, max_iter=max_iter, start=start, callback=callback
-        )
-    if sweep.target.loss.slack == 0:
-        return solve_exact(sweep, box, tol=tol, max_iter=max_iter, start=start, callback=callback)
-    ending = solve_with_slack(
-        sweep, box, tol=tol, max_iter=max_iter, start=start, callback=callback
-    )
-    return _outcome(sweep, box, ending, tol)
+
+    def run(box, callback):
+        options = dict(tol=tol, max_iter=max_iter, start=start, callback=callback)
+        if solver in RULES:
+            return spectral(sweep, box, solver=solver, **options)
+        if sweep.target.loss.slack == 0:
+            return solve_exact(sweep, box, **options)
+        return _outcome(sweep, box, solve_with_slack(sweep, box, **options), tol)
+
+    return solve_in_units(sweep, box, tol, callback, run)
 
 
 def _outcome(sweep, box, ending, tol):
