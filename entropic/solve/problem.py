@@ -21,8 +21,8 @@ from .rows import rows_of
 from .spectral import RULES, spectral
 from .sweep import Sweep
 from .target import Target
-from .units import check_sizes, solve_in_units
 from .threads import effective_threads
+from .units import check_sizes, solve_in_units
 from .used_columns import extended, restricted, used_columns
 
 
