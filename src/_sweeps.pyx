@@ -63,6 +63,7 @@ cdef extern from "curvature.h" nogil:
     int curvature_fits(const rows *view)
     int sweep_curvature(const rows *view, const double *bend, int n_threads, double *out)
     int sweep_outer(const rows *view, const double *scale, int n_threads, double *out)
+    void sweep_pairs(const rows *view, const double *matrix, int n_threads, double *out)
     int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
                         double *out)
 
@@ -71,6 +72,10 @@ cdef extern from "read.h" nogil:
     void read_all(const void *values, int is_float, ptrdiff_t count, int n_threads, double *sums)
 
 loss_prepare()
+
+# A quadratic form of sparse rows takes pairs of their entries where a row has, on average, fewer
+# entries than the factor has columns by this factor: it allows for uneven rows and for gathering.
+cdef ptrdiff_t FEW_ENTRIES = 8
 
 # A thread pool does not survive a fork: a child that entered it would wait for ever.
 cdef int most_threads = 1024
@@ -289,11 +294,17 @@ def outer(RowView view, scale, n_threads=1):
 
 
 def quadratic(RowView view, factor, n_threads=1):
-    cdef const double[:, ::1] lines = np.ascontiguousarray(factor, dtype=np.float64)
+    cdef const double[:, ::1] matrix, lines = np.ascontiguousarray(factor, dtype=np.float64)
     cdef double[::1] out = np.empty(view.rows.n_samples)
     cdef ptrdiff_t width = lines.shape[1]
     cdef int threads = usable(n_threads), status
     _check_length(lines.shape[0], view.rows.n_columns + 1, "factor")
+    if (view.rows.kind == ROWS_SPARSE and lines.shape[0] <= 4 * width
+            and FEW_ENTRIES * view.rows.n_entries < width * view.rows.n_samples):
+        matrix = np.dot(lines, np.transpose(lines))
+        with nogil:
+            sweep_pairs(&view.rows, &matrix[0, 0], threads, &out[0])
+        return out.base
     with nogil:
         status = sweep_quadratic(&view.rows, &lines[0, 0], width, threads, &out[0])
     _check_memory(status)

@@ -407,6 +407,36 @@ static void forms_sparse(void *work, ptrdiff_t chunk, int worker)
     }
 }
 
+/* The same from A = factor factor^T: pairs of a row's own entries, for rows with few of them. */
+static void forms_pairs(void *work, ptrdiff_t chunk, int worker)
+{
+    forms *s = work;
+    const rows *view = s->view;
+    const double *last = s->factor + view->n_columns * s->width;
+    ptrdiff_t begin = chunk * s->plan.chunk_rows, end = begin + s->plan.chunk_rows;
+    (void)worker;
+    if (end > view->n_samples) end = view->n_samples;
+    for (ptrdiff_t row = begin; row < end; row++) {
+        ptrdiff_t first = row_start(view, row), stop = row_start(view, row + 1);
+        double sum = last[view->n_columns];
+        for (ptrdiff_t k = first; k < stop; k++) {
+            const double *line = s->factor + entry_column(view, k) * s->width;
+            double z = entry_value(view, k), part = line[view->n_columns];
+            for (ptrdiff_t l = first; l < k; l++)
+                part += entry_value(view, l) * line[entry_column(view, l)];
+            sum += z * (2 * part + z * line[entry_column(view, k)]);
+        }
+        s->out[row] = sum > 0 ? sum : 0;
+    }
+}
+
+void sweep_pairs(const rows *view, const double *matrix, int n_threads, double *out)
+{
+    forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = matrix, .out = out,
+               .width = view->n_columns + 1};
+    each_chunk(s.plan.n_chunks, n_threads, forms_pairs, &s);
+}
+
 int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
                     double *out)
 {

@@ -32,4 +32,7 @@ int sweep_outer(const rows *view, const double *scale, int n_threads, double *ou
 int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
                     double *out);
 
+/* The same for a symmetric matrix in place of factor factor^T, of sparse rows: n_i^2/2 a row. */
+void sweep_pairs(const rows *view, const double *matrix, int n_threads, double *out);
+
 #endif

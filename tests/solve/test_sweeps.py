@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from entropic.solve import numpy_sweeps
 from entropic.solve.backend import name as backend
+from entropic.solve.backend import sweeps as chosen
 from entropic.solve.entropy import Loss
 from entropic.solve.rows import DenseRows, SparseRows
 from entropic.solve.target import Target
@@ -282,3 +283,22 @@ def test_sparse_rows_may_start_late():
     assert kernels.scores(rows, np.array([1.0, 10.0, 0.0])).tolist() == [10, 2]
     assert kernels.outer(rows, np.ones(3)).tolist() == [[2, 1], [1, 5]]
     assert kernels.curvature(rows, np.ones(2)).tolist() == [[4, 0, 2], [0, 1, 1], [2, 1, 2]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_quadratic_forms_of_rows_with_few_entries(dtype):
+    """Few entries a row and a wide factor: pairs of entries serve instead of the factor."""
+    rng = np.random.default_rng(0)
+    dense = (rng.normal(size=(200, 90)) * (rng.random((200, 90)) < 0.03)).astype(dtype)
+    matrix = sp.csr_array(dense)
+    # a repeated entry, and columns out of order
+    values = np.append(matrix.data, np.array([2.0, -3.0, 2.0], dtype))
+    columns = np.append(matrix.indices, np.array([7, 3, 7], matrix.indices.dtype))
+    starts = np.append(matrix.indptr, len(values)).astype(matrix.indptr.dtype)
+    last = np.zeros(90)
+    last[[3, 7]] = -3.0, 4.0
+    rows = SparseRows(values, columns, starts, 90)
+    factor = rng.normal(size=(91, 91))
+    design = np.column_stack([np.vstack([dense.astype(float), last]), np.ones(201)])
+    expected = np.square(design @ factor).sum(axis=1)
+    np.testing.assert_allclose(chosen.quadratic(rows, factor), expected, rtol=1e-12)
