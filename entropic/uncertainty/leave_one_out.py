@@ -21,15 +21,20 @@ score is what they would score.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from entropic.solve.cost import DENSE_PAIR, SPARSE_PAIR, factor_time, memory_limit
 from entropic.solve.factor import Factor
 
+from .rescaling import relative_weights, rescaling
+
 # Below this, 1 - a c is mostly rounding where it was computed as a difference.
 DOUBTFUL = 1e-6
+# A coefficient nearer to its bound than this, in half-widths, moves as if it were so near: not at
+# all, but by an amount whose inverse is still a number.
+STIFFEST = 1e-8
 # Columns of the random projection that estimates leverages where no full factor is affordable:
 # a relative standard error of sqrt(2/128), 12 percent, of each shift.
 PROJECTIONS = 128
@@ -55,11 +60,18 @@ class Influence:
         ``1 - a q l''`` in (0, 1]: the share of the shift that the others would resist.
     exact : bool
         Whether the leverages come from a full factor, not from an estimate.
+    part : array of shape (n_samples,)
+        The row's part of the total weight.
+    rescaled : array of shape (n_samples,)
+        What the columns' scaling without the row adds to the pull, per unit of its weight over
+        that of the others (rescaling.py); 0 where it does not matter.
     """
 
     pull: np.ndarray
     left: np.ndarray
     exact: bool = True
+    part: np.ndarray | float = 0.0
+    rescaled: np.ndarray | float = 0.0
 
     def shift(self, share=1.0):
         """Change of the reach when a share of the row's weight is taken away.
@@ -69,10 +81,12 @@ class Influence:
         share : float or array of shape (n_samples,)
             1 takes the whole row; 1/q one of q equal observations that it stands for.
         """
-        return share * self.pull / ((1 - share) + share * self.left)
+        taken = share * self.part
+        pull = share * self.pull + taken / (1 - taken) * self.rescaled
+        return pull / ((1 - share) + share * self.left)
 
 
-def influence(sweep, box, outcome):
+def influence(sweep, box, outcome, rescale=False):
     """Influence of every row on its own score, or None where it would cost too much.
 
     Parameters
@@ -82,6 +96,9 @@ def influence(sweep, box, outcome):
     box : Box
     outcome : Outcome
         Its ``curvature``, where the solver left one, saves a read.
+    rescale : bool
+        Whether a refit would scale the columns anew: the features' form then accounts for it
+        where it matters, at the cost of about as much again.
 
     Returns
     -------
@@ -89,12 +106,14 @@ def influence(sweep, box, outcome):
         None where no factor fits into memory, or where a full one would cost more than the
         fit and there are too few rows to sample.
     """
-    scale = box.scale(outcome.state)
+    stiffest = STIFFEST * box.half_width / np.sqrt(box.entropy_weight)
+    scale = np.maximum(box.scale(outcome.state), stiffest)
     bend = sweep.bend
     form = _form(sweep, outcome)
     if form == "features":
         curvature = sweep.curvature() if outcome.curvature is None else outcome.curvature
-        leverage = sweep.quadratic(scale[:, None] * Factor(curvature, scale).inverse_root())
+        root = scale[:, None] * Factor(curvature, scale).inverse_root()
+        leverage = sweep.quadratic(root)
         leverage, left = _guarded(sweep, scale, leverage)
     elif form == "samples":
         leverage, left = _by_samples(sweep, scale)
@@ -103,10 +122,16 @@ def influence(sweep, box, outcome):
     else:
         return None
     pull = np.where(bend > 0, sweep.target.weights * sweep.log_margins * leverage, 0.0)
-    return Influence(pull, left, exact=form != "projected")
+    found = Influence(pull, left, exact=form != "projected")
+    if rescale and form == "features":
+        effect = rescaling(sweep, box, outcome.state, scale, root, found.shift())
+        if effect is not None:
+            part = relative_weights(sweep)
+            found = replace(found, part=part, rescaled=sweep.target.sign * effect)
+    return found
 
 
-def left_out(sweep, box, outcome, sample_weight=None):
+def left_out(sweep, box, outcome, sample_weight=None, rescale=False):
     """What the training rows score when one observation of each is left out.
 
     Parameters
@@ -115,6 +140,8 @@ def left_out(sweep, box, outcome, sample_weight=None):
         As for :func:`influence`.
     sample_weight : array of shape (n_samples,), (1,) or None
         Before class weights.
+    rescale : bool
+        As for :func:`influence`.
 
     Returns
     -------
@@ -129,7 +156,7 @@ def left_out(sweep, box, outcome, sample_weight=None):
     target = sweep.target
     share, rows = observations(sample_weight, target.weights, sweep.n_samples)
     reach = sweep.reach + target.offset
-    found = influence(sweep, box, outcome)
+    found = influence(sweep, box, outcome, rescale)
     if found is None:
         return target.sign * reach, rows, None
     one, whole = (target.sign * (reach + found.shift(part)) for part in (share, 1.0))

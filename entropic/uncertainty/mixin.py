@@ -36,7 +36,9 @@ class UncertaintyMixin:
         sample_weight : array of shape (n_samples,), (1,) or None
             As the user gave it, before class weights.
         """
-        scores, rows, self.loo_decision_ = left_out(sweep, box, outcome, sample_weight)
+        scores, rows, self.loo_decision_ = left_out(
+            sweep, box, outcome, sample_weight, rescale=True
+        )
         self.band_ = certainty_band(scores, positive, rows, self.certainty)
         reach = sweep.reach + sweep.target.offset
         self.separation_ = extremes(sweep.target.sign * reach, positive, rows)[2]

@@ -62,6 +62,9 @@ def read(name):
         ("heart_cleveland", {"bound": 0.3, "slack": 0.01}, False),
         ("heart_cleveland", {"constraint": "inequality"}, True),
         ("banknote", {"degree": 2}, False),
+        ("banknote", {"degree": 2, "bound": 0.3}, True),
+        ("banknote", {"degree": 2, "bound": 0.5, "slack": 1.0}, False),
+        ("banknote", {"degree": 2, "constraint": "inequality"}, False),
         ("banknote", {"degree": 2, "bound": 5.0, "slack": 0.01}, True),
         ("german_numeric", {}, False),
         ("german_numeric", {"bound": 5.0, "slack": 0.01}, False),
@@ -106,6 +109,27 @@ def test_both_forms_are_one_newton_step_by_hand(monkeypatch, inequality, slack):
         assert_allclose(found.shift(), by_hand, rtol=1e-8, atol=1e-12)
         assert found.exact
     assert_array_equal(found.shift()[:5], 0)  # rows of no weight score what they score
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_a_refit_scales_its_columns_anew(monkeypatch, degree):
+    """Where the box holds the coefficients fast, most of the shift comes from the scaling."""
+    rng = np.random.default_rng(4)
+    X = rng.gamma(2.0, size=(400, 3))
+    y = (X @ [1.0, -1.0, 0.2] + 0.3 * rng.normal(size=400) > 0.1).astype(int)
+    settings = dict(degree=degree, bound=0.1, tol=1e-12)
+    fitted = EntropicClassifier(**settings).fit(X, y)
+    monkeypatch.setattr(leave_one_out, "rescaling", lambda *state: None)
+    plain = EntropicClassifier(**settings).fit(X, y).loo_decision_
+    monkeypatch.undo()
+    chosen = np.arange(0, 400, 20)
+    refitted = []
+    for row in chosen:
+        other = EntropicClassifier(**settings).fit(np.delete(X, row, 0), np.delete(y, row))
+        refitted.append(other.decision_function(X[[row]])[0])
+    trained = fitted.decision_function(X[chosen])
+    assert deviation(fitted.loo_decision_[chosen], np.array(refitted), trained)[1] <= 0.05
+    assert deviation(plain[chosen], np.array(refitted), trained)[1] > 0.2
 
 
 def test_the_projected_estimate_is_close(monkeypatch):
