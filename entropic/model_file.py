@@ -23,6 +23,7 @@ OWN_TYPES = {
     "entropic.data.labels": {"Labels"},
     "entropic.data.monomials": {"Monomials"},
     "entropic.data.preprocessing": {"Preprocessing"},
+    "entropic.model_selection": {"EntropicClassifierCV"},
 }
 PLAIN_TYPES = {
     "builtins": {"dict", "list", "tuple", "str", "int", "float", "bool", "NoneType", "type"},
@@ -132,8 +133,9 @@ def _check_model(model):
     """Refuse an object that is not a fitted classifier with numbers that fit together."""
     from .classifier import EntropicClassifier
     from .data.preprocessing import Preprocessing
+    from .model_selection import EntropicClassifierCV
 
-    if type(model) is not EntropicClassifier:
+    if type(model) not in (EntropicClassifier, EntropicClassifierCV):
         raise ValueError("it holds no EntropicClassifier")
     model._check_parameters()
     classes, coef, intercept = model.classes_, model.coef_, model.intercept_

@@ -26,6 +26,22 @@ from .uncertainty.scoring import SCORINGS
 
 AUTO_DEGREES = (1, 2, 3, 4, 5, 6)
 RULES = ("one-standard-error", "best")
+# What all candidates have in common with the search itself.
+SHARED = (
+    "interaction_only",
+    "margin",
+    "fit_intercept",
+    "standardize",
+    "monotonic_cst",
+    "class_weight",
+    "certainty",
+    "solver",
+    "tol",
+    "max_iter",
+    "n_jobs",
+    "verbose",
+    "callback",
+)
 
 # Default degrees stop before the monomials outnumber the rows by more than this: from there on
 # every labelling can be separated, and a search would spend nearly all its time there.
@@ -169,9 +185,11 @@ certainty, solver, tol, max_iter, n_jobs, verbose, callback
 
     def _candidate(self, **chosen):
         """An EntropicClassifier with our own settings and those of a candidate."""
-        names = EntropicClassifier().get_params()
-        ours = {name: value for name, value in self.get_params().items() if name in names}
+        ours = {name: getattr(self, name) for name in SHARED}
         return EntropicClassifier(**{**ours, **chosen})
+
+    def _check_parameters(self):
+        self._grid()
 
     def _grid(self):
         """Candidates' values by parameter, checked, from the simplest to the most flexible."""

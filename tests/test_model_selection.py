@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, make_circles, make_classificati
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
-from entropic import EntropicClassifier, EntropicClassifierCV
+from entropic import EntropicClassifier, EntropicClassifierCV, load_model
 from entropic.model_selection import AUTO_DEGREES
 from entropic.uncertainty.scoring import SCORINGS
 
@@ -190,6 +190,24 @@ def test_clone_and_parameters(searched):
     assert not hasattr(copy, "coef_")
     assert copy.get_params() == searched.get_params()
     assert "degree" not in searched.get_params()
+
+
+def test_everything_a_candidate_shares_is_handed_on():
+    """A parameter added to the classifier is either searched over or handed on."""
+    from entropic.model_selection import SHARED
+
+    assert {*SHARED, *FIVE, "warm_start"} == set(EntropicClassifier().get_params())
+    assert set(SHARED) < set(EntropicClassifierCV().get_params())
+
+
+def test_saved_and_loaded(searched, circles, tmp_path):
+    searched.save(tmp_path / "model")
+    model = load_model(tmp_path / "model")
+    assert type(model) is EntropicClassifierCV
+    assert model.best_params_ == searched.best_params_
+    np.testing.assert_array_equal(
+        model.predict_proba(circles[0]), searched.predict_proba(circles[0])
+    )
 
 
 def test_many_columns_few_rows():
