@@ -65,7 +65,7 @@ def spectral(sweep, box, *, solver="spectral", tol=1e-8, max_iter=None, start=No
     ValueError
         If the rows are not in memory.
     """
-    if not hasattr(sweep, "design"):
+    if not sweep.work.random_access:
         raise ValueError(
             f"solver={solver!r} keeps one multiplier a sample and needs all rows in memory; "
             "use solver='newton' for rows in batches."

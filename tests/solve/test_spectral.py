@@ -6,19 +6,21 @@ import subprocess
 import sys
 import textwrap
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from paper_sets import SETS, signed_design
 from scipy.special import wrightomega
+from sklearn.preprocessing import StandardScaler
 
-from entropic import EntropicClassifier, solve
+from entropic import EntropicClassifier, Monomials, solve
 from entropic.data.design import Design
 from entropic.solve import Status, backend, numpy_spectral
 from entropic.solve.entropy import Box, Loss
 from entropic.solve.rows import rows_of
-from entropic.solve.spectral import RULES
+from entropic.solve.spectral import RULES, spectral
 from entropic.solve.target import Target
 
 STEPS = {"blobs": 213, "circles": 636, "spiral": 183, "moons": 746, "breast cancer": 2297}
@@ -204,6 +206,25 @@ def test_scaled_and_signed_designs_take_the_same_steps():
     histories = [iterate(d, sign=s, max_iter=15)[1][:, 2:] for d, s in designs]
     for history in histories[1:]:
         np.testing.assert_allclose(history, histories[0], rtol=1e-6)
+
+
+def test_monomials_take_the_steps_of_their_expansion():
+    X = np.random.default_rng(2).standard_normal((150, 3))
+    y = X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0.2
+    expanded = Monomials(3).fit(X).transform(StandardScaler().fit_transform(X))
+    plain = EntropicClassifier(solver="spectral", tol=1e-12).fit(expanded, y)
+    cubic = EntropicClassifier(degree=3, solver="spectral", tol=1e-12).fit(X, y)
+    assert cubic.converged_
+    np.testing.assert_allclose(cubic.history_["step"][:15], plain.history_["step"][:15], rtol=1e-6)
+    np.testing.assert_allclose(
+        cubic.decision_function(X), plain.decision_function(expanded), atol=1e-4
+    )
+
+
+def test_rows_in_batches_are_refused():
+    sweep = SimpleNamespace(work=SimpleNamespace(random_access=False))
+    with pytest.raises(ValueError, match="solver='newton'"):
+        spectral(sweep, Box(-np.ones(2), np.ones(2)))
 
 
 def storages():
