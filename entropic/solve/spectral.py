@@ -14,6 +14,7 @@ import numpy as np
 
 from . import backend
 from .certificate import bracket_margin
+from .continuation import PAIR_SLACK
 from .entropy import Box
 from .exact import solve_exact
 from .numpy_spectral import FIGURES, Rule
@@ -208,7 +209,7 @@ def _start(sweep, box, scaled, start):
 def _details(sweep, ratio, residual):
     """Fill the sweep's per-sample arrays without another read; returns the violation."""
     target, loss = sweep.target, sweep.target.loss
-    with np.errstate(over="ignore", divide="ignore"):
+    with np.errstate(over="ignore"):
         margins = np.exp(-ratio)
         sweep.reach = residual + margins - loss.slack * ratio
         if loss.slack > 0:
@@ -216,6 +217,8 @@ def _details(sweep, ratio, residual):
             margins = np.exp(sweep.log_margins)
         else:
             sweep.log_margins = 0.0 - ratio
-        sweep.bend = target.weights * loss.bend(sweep.log_margins)
+    # the curvature 1/b of the exact constraint, as far as it can be told from that of a slack
+    nearest = replace(loss, slack=max(loss.slack, PAIR_SLACK))
+    sweep.bend = target.weights * nearest.bend(sweep.log_margins)
     violation = sweep.reach - margins
     return np.minimum(violation, 0.0) if loss.inequality else violation

@@ -281,16 +281,20 @@ def test_the_same_bits_from_every_number_of_threads(sparse, inequality):
         np.testing.assert_array_equal(multipliers, ratio)
 
 
-def test_the_classifier_takes_both_rules():
+@pytest.mark.parametrize("slack", [0.1, 0.0])
+def test_the_classifier_takes_both_rules(slack):
     X = np.random.default_rng(0).standard_normal((150, 4)) * [1, 1e3, 1e-3, 1] + 50
-    y = np.where(X[:, 0] + X[:, 3] > 100, "yes", "no")
-    newton = EntropicClassifier(tol=1e-12).fit(X, y)
+    score = X[:, 0] + X[:, 3] - 100
+    X = X[np.abs(score) > 0.5]  # room enough between the classes for the exact constraint
+    y = np.where(score[np.abs(score) > 0.5] > 0, "yes", "no")
+    newton = EntropicClassifier(slack=slack, tol=1e-12).fit(X, y)
     for solver in SOLVERS:
-        model = EntropicClassifier(solver=solver, tol=1e-10).fit(X, y)
+        model = EntropicClassifier(slack=slack, solver=solver, tol=1e-10).fit(X, y)
         assert model.converged_ and model.n_sweeps_ >= model.n_iter_ > 0
         np.testing.assert_allclose(
             model.decision_function(X), newton.decision_function(X), atol=1e-3
         )
+        np.testing.assert_allclose(model.loo_decision_, newton.loo_decision_, atol=1e-2)
 
 
 # ------------------------------------------------------------------------------ endings
