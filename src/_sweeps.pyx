@@ -10,7 +10,7 @@ import os
 import numpy as np
 
 from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int8_t
+from libc.stdint cimport int8_t, int64_t
 
 cdef extern from "cpu.h" nogil:
     const char *c_simd_level "simd_level"()
@@ -20,6 +20,8 @@ cdef extern from "cpu.h" nogil:
 cdef extern from "rows.h" nogil:
     ctypedef enum rows_kind:
         ROWS_SPARSE
+        ROWS_MONOMIALS
+    ctypedef struct products "struct monomials"
     ctypedef struct rows:
         rows_kind kind
         ptrdiff_t n_samples, n_columns
@@ -31,8 +33,17 @@ cdef extern from "rows.h" nogil:
         const void *starts
         int wide_columns, wide_starts
         ptrdiff_t n_entries
+        const products *monomials
     void rows_choose_kind(rows *view)
     ptrdiff_t row_start(const rows *view, ptrdiff_t row)
+
+cdef extern from "monomials.h" nogil:
+    ctypedef struct products "struct monomials":
+        const rows *features
+        const double *factor
+        const int64_t *starts
+        const int64_t *offsets
+        ptrdiff_t degree, shift
 
 cdef extern from "loss.h" nogil:
     ctypedef struct loss:
@@ -113,6 +124,7 @@ cdef class RowView:
     """Where the numbers of some rows lie, checked once; keeps the arrays alive."""
 
     cdef rows rows
+    cdef products products
     cdef Py_buffer buffer
     cdef object kept
     cdef int held
@@ -168,6 +180,31 @@ cdef class RowView:
         if view.rows.n_entries > min(len(values), len(columns)):
             raise ValueError("the CSR row starts pass the end of the entries")
         view.kept = (values, columns, starts)
+        return view
+
+    @staticmethod
+    def monomials(RowView features, starts, offsets, shift, factor=None):
+        """Products of up to ``len(starts) >= 2`` dense features (solve/monomial_listing.py)."""
+        cdef RowView view = RowView()
+        cdef const int64_t[:, ::1] begin = np.ascontiguousarray(starts, dtype=np.int64)
+        cdef const int64_t[::1] degrees = np.ascontiguousarray(offsets, dtype=np.int64)
+        cdef const double[::1] scale
+        if features.rows.kind in (ROWS_SPARSE, ROWS_MONOMIALS) or begin.shape[0] < 2:
+            raise TypeError("monomials need dense features and a degree of at least 2")
+        _check_length(begin.shape[1], features.rows.n_columns + 1, "starts")
+        _check_length(degrees.shape[0], begin.shape[0] + 1, "offsets")
+        view.rows.kind = ROWS_MONOMIALS
+        view.rows.n_samples = features.rows.n_samples
+        view.rows.n_columns = degrees[begin.shape[0]]
+        view.products.features = &features.rows
+        view.products.starts, view.products.offsets = &begin[0, 0], &degrees[0]
+        view.products.degree, view.products.shift = begin.shape[0], shift
+        if factor is not None:
+            scale = factor
+            _check_length(scale.shape[0], features.rows.n_columns, "factor")
+            view.products.factor = &scale[0]
+        view.rows.monomials = &view.products
+        view.kept = (features, begin.base, degrees.base, factor)
         return view
 
 

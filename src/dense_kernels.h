@@ -267,6 +267,19 @@ CLONES static void NAME(dense_pack)(const rows *view, ptrdiff_t start, ptrdiff_t
         NAME(pack_rows)((const T *)first, view->row_stride / size, count, n, NULL, 0, out, ld);
 }
 
+/* out[i * ld + j] = z_ij. */
+CLONES static void NAME(dense_copy)(const rows *view, ptrdiff_t start, ptrdiff_t count,
+                                    double *restrict out, ptrdiff_t ld)
+{
+    const char *first = view->values + start * view->row_stride;
+    for (ptrdiff_t i = 0; i < count; i++)
+        for (ptrdiff_t j = 0; j < view->n_columns; j++) {
+            T value;
+            memcpy(&value, first + i * view->row_stride + j * view->column_stride, sizeof value);
+            out[i * ld + j] = (double)value - (view->centre ? view->centre[j] : 0.0);
+        }
+}
+
 CLONES static void NAME(dense_squares)(const block *b, const double *restrict share,
                                        const double *restrict mean, double *restrict squares)
 {

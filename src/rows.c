@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "monomials.h"
+
 #define T double
 #define NAME(name) name##_double
 #include "dense_kernels.h"
@@ -72,6 +74,7 @@ void rows_choose_kind(rows *view)
 ptrdiff_t block_rows(const rows *view)
 {
     ptrdiff_t width = view->n_columns > 0 ? view->n_columns : 1, count;
+    if (view->kind == ROWS_MONOMIALS) return monomial_block_rows(view);
     if (view->kind == ROWS_SPARSE) {
         ptrdiff_t entries = view->n_entries / (view->n_samples > 0 ? view->n_samples : 1) + 1;
         count = ROWS_BYTES / (16 * entries);
@@ -92,6 +95,7 @@ static ptrdiff_t packed_stride(ptrdiff_t count)
 
 size_t block_scratch(const rows *view, ptrdiff_t count)
 {
+    if (view->kind == ROWS_MONOMIALS) return monomial_block_scratch(view, count);
     if (view->kind != ROWS_PACKED) return 0;
     return (size_t)(packed_stride(count) * view->n_columns);
 }
@@ -125,12 +129,17 @@ void block_open(block *b, const rows *view, ptrdiff_t start, ptrdiff_t count, do
         break;
     case ROWS_SPARSE:
         break;
+    case ROWS_MONOMIALS:
+        monomial_block_open(b, view, start, count, scratch);
+        break;
     }
 }
 
 void block_dot(const block *b, const double *coef, double *out)
 {
-    if (b->kind != ROWS_SPARSE) {
+    if (b->kind == ROWS_MONOMIALS) {
+        monomial_block_dot(b, coef, out);
+    } else if (b->kind != ROWS_SPARSE) {
         if (b->is_float) dense_dot_float(b, coef, out);
         else dense_dot_double(b, coef, out);
     } else if (b->is_float) {
@@ -147,7 +156,9 @@ void block_add(const block *b, const double *pull, double *gradient)
     double total = 0;
     for (ptrdiff_t i = 0; i < b->count; i++) total += pull[i];
     gradient[b->rows->n_columns] += total;
-    if (b->kind != ROWS_SPARSE) {
+    if (b->kind == ROWS_MONOMIALS) {
+        monomial_block_add(b, pull, gradient);
+    } else if (b->kind != ROWS_SPARSE) {
         if (b->is_float) dense_add_float(b, pull, gradient);
         else dense_add_double(b, pull, gradient);
     } else if (b->is_float) {
@@ -161,7 +172,8 @@ void block_add(const block *b, const double *pull, double *gradient)
 
 void block_add_squares(const block *b, const double *share, const double *mean, double *squares)
 {
-    if (b->is_float) dense_squares_float(b, share, mean, squares);
+    if (b->kind == ROWS_MONOMIALS) monomial_block_add_squares(b, share, mean, squares);
+    else if (b->is_float) dense_squares_float(b, share, mean, squares);
     else dense_squares_double(b, share, mean, squares);
 }
 
@@ -171,13 +183,21 @@ void block_pack_columns(const block *b, const double *scale, ptrdiff_t first, pt
     double *constant = strips + (b->rows->n_columns / 4) * depth * 4 + first * 4
                      + b->rows->n_columns % 4;
     for (ptrdiff_t i = 0; i < b->count; i++) constant[4 * i] = scale[i];
-    if (b->is_float) dense_pack_columns_float(b, scale, first, depth, strips);
+    if (b->kind == ROWS_MONOMIALS) monomial_block_pack_columns(b, scale, first, depth, strips);
+    else if (b->is_float) dense_pack_columns_float(b, scale, first, depth, strips);
     else dense_pack_columns_double(b, scale, first, depth, strips);
 }
 
 void block_pack_rows(const block *b, const double *scale, ptrdiff_t first, ptrdiff_t depth,
                      ptrdiff_t ld, double *strips)
 {
-    if (b->is_float) dense_pack_rows_float(b, scale, first, depth, ld, strips);
+    if (b->kind == ROWS_MONOMIALS) monomial_block_pack_rows(b, scale, first, depth, ld, strips);
+    else if (b->is_float) dense_pack_rows_float(b, scale, first, depth, ld, strips);
     else dense_pack_rows_double(b, scale, first, depth, ld, strips);
+}
+
+void rows_copy(const rows *view, ptrdiff_t start, ptrdiff_t count, double *out, ptrdiff_t ld)
+{
+    if (view->is_float) dense_copy_float(view, start, count, out, ld);
+    else dense_copy_double(view, start, count, out, ld);
 }

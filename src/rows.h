@@ -23,7 +23,8 @@ typedef enum {
     ROWS_CONTIGUOUS,    /* dense, a row's numbers side by side: read in place, by rows */
     ROWS_COLUMNS,       /* dense, a column's numbers side by side: read in place, by columns */
     ROWS_PACKED,        /* dense, any strides, or narrow: a block is first copied, by columns */
-    ROWS_SPARSE         /* compressed sparse rows */
+    ROWS_SPARSE,        /* compressed sparse rows */
+    ROWS_MONOMIALS      /* dense, columns made from features as a block is opened: monomials.h */
 } rows_kind;
 
 typedef struct {
@@ -38,6 +39,8 @@ typedef struct {
     const void *columns, *starts;
     int wide_columns, wide_starts;          /* 64-bit, else 32-bit */
     ptrdiff_t n_entries;
+    /* monomials */
+    const struct monomials *monomials;
 } rows;
 
 /* The most rows a block may have, whatever the view: sizes per-sample work arrays. */
@@ -63,6 +66,9 @@ ptrdiff_t block_rows(const rows *view);
 size_t block_scratch(const rows *view, ptrdiff_t count);
 
 void block_open(block *b, const rows *view, ptrdiff_t start, ptrdiff_t count, double *scratch);
+
+/* out[i * ld + j] = z_ij of dense rows that are stored, centred. */
+void rows_copy(const rows *view, ptrdiff_t start, ptrdiff_t count, double *out, ptrdiff_t ld);
 
 /* out_i = z_i . coef[:n] + coef[n] for the rows of the block. */
 void block_dot(const block *b, const double *coef, double *out);

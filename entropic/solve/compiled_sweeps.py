@@ -8,14 +8,29 @@ from __future__ import annotations
 
 import functools
 
+import numpy as np
+
 from entropic import _sweeps
 
 from . import numpy_sweeps
+from .monomial_rows import MonomialRows
 from .rows import DenseRows, SparseRows
 
-# How the compiled kernels see rows of each kind.
+
+def _monomials(rows):
+    """Products of dense features; those of sparse ones have no kernel."""
+    listing, base = rows.listing, rows.base
+    if base.columns is not None or listing.degree == 1:
+        return None
+    view = _sweeps.RowView.dense(base.values, base.centre)
+    starts = np.array(listing.starts)
+    return _sweeps.RowView.monomials(view, starts, listing.offsets, listing.shift, rows.factor)
+
+
+# How the compiled kernels see rows of each kind; None where they do not.
 VIEWS = {
     DenseRows: lambda rows: _sweeps.RowView.dense(rows.values, rows.centre),
+    MonomialRows: _monomials,
     SparseRows: lambda rows: _sweeps.RowView.sparse(
         rows.values, rows.columns, rows.starts, rows.n_columns
     ),
@@ -28,10 +43,11 @@ def _choose(name):
 
     @functools.wraps(twin)
     def function(rows, *arguments, **options):
-        view = VIEWS.get(type(rows))
+        see = VIEWS.get(type(rows))
+        view = None if see is None else see(rows)
         if view is None:
             return twin(rows, *arguments, **options)
-        return compiled(view(rows), *arguments, **options)
+        return compiled(view, *arguments, **options)
 
     return function
 
