@@ -2,13 +2,15 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from entropic import EntropicClassifier
+from entropic import EntropicClassifier, EntropicClassifierCV
 
 
 @parametrize_with_checks(
     [
         EntropicClassifier(),
         EntropicClassifier(constraint="inequality", slack=1.0, class_weight="balanced"),
+        EntropicClassifier(degree=2),
+        EntropicClassifierCV(degrees=(1,), bounds=(1.0,), slacks=(0.1, 1.0)),
     ]
 )
 def test_scikit_learn(estimator, check):

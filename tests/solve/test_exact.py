@@ -187,7 +187,7 @@ def test_more_columns_than_rows_always_separate():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="one class|two"):
+    with pytest.raises(ValueError, match=r"one class|two"):
         separability(np.eye(3), np.zeros(3))
     with pytest.raises(ValueError, match="NaN"):
         separability(np.array([[np.nan], [1.0]]), [0, 1])
