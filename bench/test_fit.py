@@ -22,7 +22,7 @@ from entropic import EntropicClassifier
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from real_data import path
 
-# Half a point of accuracy is what a fit may lose to LinearSVC (docs/mathematics.md, section 3).
+# Half a point of accuracy is what a fit may lose to LinearSVC.
 ALLOWED_LOSS = 0.005
 
 

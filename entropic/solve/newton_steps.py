@@ -25,6 +25,8 @@ from .factor import Factor
 ROWS_A_COLUMN = 10
 # The sample must be this much smaller than the data to be worth its trouble.
 SAMPLE_SHARE = 3
+# Iterations of conjugate gradients in one step, so that no step goes long without a word.
+MOST_INNER = 1000
 
 
 def choose_step(sweep, limit=None):
@@ -186,8 +188,8 @@ class ConjugateGradientStep:
             search = z + (slope / before) * search
             self.bill += self.work.sweep
             self.figures["inner"] += 1
-            if self.figures["inner"] >= 20 + 2 * len(right):
-                break  # rounding: exact arithmetic would have ended
+            if self.figures["inner"] >= min(20 + 2 * len(right), MOST_INNER):
+                break  # exact arithmetic would have ended; any truncation is a descent
         self.chord = self.rung == "cholesky" and self.figures["inner"] <= 1
         return p, bent
 

@@ -7,6 +7,7 @@ runs the sweep; the protocol is that of :class:`Sweep`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -118,7 +119,7 @@ class Sweep:
         columns = [values if len(values) == 1 else values[indices] for values in columns]
         return Sweep(self.design.take(indices), Target(*columns, target.loss), self.n_threads)
 
-    @property
+    @cached_property
     def work(self):
         """Sizes of the data, from which the cost of each kind of step follows."""
         return Work.of(self.design)
