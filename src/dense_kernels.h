@@ -12,6 +12,14 @@
 /* x_rj minus the column's centre, in double. */
 #define READ(a, j) ((double)(a)[j] - (centred ? centre[j] : 0.0))
 
+/* Bytes to the rows to ask for: the next block's, or none where rows are so short that the
+ * processor, which foresees reads within a page of memory, does better alone. */
+static ALWAYS_INLINE ptrdiff_t NAME(rows_ahead)(const block *b)
+{
+    ptrdiff_t row = b->rows->n_columns * (ptrdiff_t)sizeof(T);
+    return row < 2048 ? 0 : b->count * b->stride * (ptrdiff_t)sizeof(T);
+}
+
 #define QUAD_LOAD NAME(quad_load)
 #define LOAD(a, j)                                                                               \
     (centred ? quad_minus(QUAD_LOAD((a) + (j)), quad_load_double(centre + (j)))                  \
@@ -70,7 +78,7 @@ static ALWAYS_INLINE void NAME(dot_rows)(const block *b, const double *coef, int
 {
     const T *a = (const T *)b->values;
     ptrdiff_t n = b->rows->n_columns, i = 0;
-    ptrdiff_t ahead = b->count * b->stride * (ptrdiff_t)sizeof(T);
+    ptrdiff_t ahead = NAME(rows_ahead)(b);
     for (; i + 4 <= b->count; i += 4)
         NAME(dot4)(a + i * b->stride, b->stride, n, coef, b->centre, centred, ahead, out + i);
     for (; i < b->count; i++)
@@ -109,7 +117,7 @@ static ALWAYS_INLINE void NAME(add_rows)(const block *b, const double *pull, int
     const T *a = (const T *)b->values;
     const double *restrict centre = b->centre;
     ptrdiff_t n = b->rows->n_columns, i = 0;
-    ptrdiff_t ahead = b->count * b->stride * (ptrdiff_t)sizeof(T);
+    ptrdiff_t ahead = NAME(rows_ahead)(b);
     for (; i + 4 <= b->count; i += 4)
         NAME(add4)(a + i * b->stride, b->stride, n, pull + i, centre, centred, ahead, gradient);
     for (; i < b->count; i++) {
