@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from .continuation import posed, solve_with_slack
 from .entropy import Loss
@@ -123,7 +124,7 @@ def proven_margin(sweep, coef):
     for start, stop in design.rows.ranges():
         block = design.rows.block(start, stop)
         score = block @ inner[:-1] + inner[-1]
-        spread = abs(block) @ np.abs(inner[:-1]) + constant
+        spread = _size(block) @ np.abs(inner[:-1]) + constant
         sign, offset = (
             np.broadcast_to(values, sweep.n_samples)[start:stop]
             for values in (target.sign, target.offset)
@@ -131,6 +132,13 @@ def proven_margin(sweep, coef):
         reach = sign * score - offset - allowance * (spread + np.abs(offset))
         least = min(least, float(np.min(reach)))
     return least
+
+
+def _size(block):
+    """``|block|``, or more: scipy's ``abs`` would add up repeated indices in the caller's arrays."""
+    if not sp.issparse(block):
+        return np.abs(block)
+    return sp.csr_array((np.abs(block.data), block.indices, block.indptr), shape=block.shape)
 
 
 def proven_bound(sweep, box, multipliers):
@@ -151,7 +159,7 @@ def proven_bound(sweep, box, multipliers):
     for start, stop in design.rows.ranges():
         block = design.rows.block(start, stop)
         pull[:-1] += block.T @ signed[start:stop]
-        spread[:-1] += abs(block).T @ multipliers[start:stop]
+        spread[:-1] += _size(block).T @ multipliers[start:stop]
     total = float(np.sum(multipliers))
     pull[-1], spread[-1] = float(np.sum(signed)), total
     tau = design.from_rows(pull)

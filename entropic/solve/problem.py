@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from entropic.data.checks import (
     check_box,
@@ -87,7 +86,6 @@ def solve(
     weights = check_per_sample(weights, n_samples, "weights", default=1.0, sign=True)
     offset = check_per_sample(offset, n_samples, "offset", default=0.0)
     box = Box(*check_box(lower, upper, n_features), entropy_weight)
-    check_sizes(D.data if sp.issparse(D) else D, box, offset)
     target = Target.of(Loss(float(slack), constraint == "inequality"), 1, weights, offset)
     design = Design(rows_of(D))
     sweep = Sweep(design, target, effective_threads(None, design.rows.n_entries))
@@ -113,6 +111,7 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
     -------
     Outcome
     """
+    check_sizes(sweep, box)
     used = used_columns(sweep)
     if used is not None:
         part, small = restricted(sweep, box, used)

@@ -19,31 +19,37 @@ from .outcome import MESSAGES, Status
 
 WIDEST = 2.0**50  # weights between this and its inverse are left as they are
 LEAST_ENTROPY = 1e-6  # of what tol allows a coefficient
-LARGEST = 1e15
+LARGEST = 1e10
 
 
-def check_sizes(values, box, offset):
-    """Refuse what no multiplier in double precision could certify.
+def check_sizes(sweep, box):
+    """Refuse rows as they are stored that no multiplier in double precision could certify.
 
-    A rounding of ``D^T lambda`` moves the dual by up to ``max |D_ij| max |w_j|`` times 1e-16.
+    A rounding of ``D^T lambda`` moves the dual by the square of ``max |D_ij| max |w_j|`` times
+    1e-16. Scaled columns and streamed rows are not looked at.
 
     Raises
     ------
     ValueError
         Naming what is too large, and the remedy.
     """
-    reach = max(float(np.max(np.abs(box.lower))), float(np.max(np.abs(box.upper))))
-    entry = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
-    if entry * reach > LARGEST:
-        raise ValueError(
-            f"D holds an entry of size {entry:.1e} and its coefficients may reach {reach:.1e}; "
-            f"their product must not pass {LARGEST:.0e}: divide the columns, or the bounds."
-        )
-    asked = float(np.max(np.abs(offset)))
+    asked = float(np.max(np.abs(sweep.target.offset)))
     if asked > LARGEST:
         raise ValueError(
             f"offset holds an entry of size {asked:.1e}; it must not pass {LARGEST:.0e}: "
-            "divide D and offset by the same number."
+            "divide the rows and the offset by the same number."
+        )
+    design = getattr(sweep, "design", None)
+    values = getattr(getattr(design, "rows", None), "values", None)
+    if values is None or design.scale is not None or values.size == 0:
+        return
+    reach = max(float(np.max(np.abs(box.lower))), float(np.max(np.abs(box.upper))))
+    entry = max(float(np.max(values)), -float(np.min(values)))
+    if entry * reach > LARGEST:
+        raise ValueError(
+            f"The rows hold an entry of size {entry:.1e} and their coefficients may reach "
+            f"{reach:.1e}; the product must not pass {LARGEST:.0e}: standardize or divide the "
+            "columns, or lower the bounds."
         )
 
 

@@ -180,6 +180,14 @@ def test_sparse_and_dense_agree():
     assert abs(dense.margin_bound - sparse.margin_bound) < 1e-5
 
 
+def test_the_callers_arrays_stay_as_they_are():
+    matrix = sp.csr_array((np.array([1.0, 2.0, -3.0, 1.0]), [1, 1, 0, 0], [0, 2, 4]), shape=(2, 2))
+    before = matrix.data.copy(), matrix.indices.copy(), matrix.indptr.copy()
+    separability(matrix, [0, 1])
+    for part, whole in zip(before, (matrix.data, matrix.indices, matrix.indptr), strict=True):
+        np.testing.assert_array_equal(part, whole)
+
+
 def test_more_columns_than_rows_always_separate():
     rng = np.random.default_rng(0)
     found = separability(rng.standard_normal((30, 100)), rng.integers(0, 2, 30))
