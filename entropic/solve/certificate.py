@@ -135,7 +135,7 @@ def proven_margin(sweep, coef):
 
 
 def _size(block):
-    """``|block|``, or more: scipy's ``abs`` would add up repeated indices in the caller's arrays."""
+    """``|block|``, or more: scipy's ``abs`` adds up repeated indices in the caller's arrays."""
     if not sp.issparse(block):
         return np.abs(block)
     return sp.csr_array((np.abs(block.data), block.indices, block.indptr), shape=block.shape)
