@@ -25,7 +25,7 @@ from .uncertainty.leave_one_out import left_out
 from .uncertainty.scoring import SCORINGS
 
 AUTO_DEGREES = (1, 2, 3, 4, 5, 6)
-RULES = ("one-standard-error", "best")
+RULES = ("best", "one-standard-error")
 # What all candidates have in common with the search itself.
 SHARED = (
     "interaction_only",
@@ -43,9 +43,9 @@ SHARED = (
     "callback",
 )
 
-# Default degrees stop before the monomials outnumber the rows by more than this: from there on
-# every labelling can be separated, and a search would spend nearly all its time there.
-MONOMIALS_A_ROW = 4
+# Default degrees stop before the monomials outnumber the rows: from there on every labelling can
+# be separated, and a search would spend nearly all its time there.
+MONOMIALS_A_ROW = 1
 # Share of the machine's memory that the monomials of one degree may take when stored.
 STORED_SHARE = 8
 # A search only ranks its candidates; the one chosen is fitted again to the tolerance asked for.
@@ -61,16 +61,15 @@ class EntropicClassifierCV(EntropicClassifier):
     Parameters
     ----------
     degrees : sequence of int or None
-        None tries 1 to 6, stopping where the monomials would outnumber the rows fourfold or
-        would not fit in memory.
+        None tries 1 to 6, stopping where the monomials would outnumber the rows.
     bounds, Cs, slacks : sequences of float
     constraints : sequence of {"equality", "inequality"}
     scoring : {"neg_log_loss", "accuracy", "balanced_accuracy", "roc_auc"}
         How the left-out scores are judged; higher is better. The log-loss is that of the
         empirical probabilities, the ones that ``predict_proba`` gives.
-    rule : {"one-standard-error", "best"}
-        Whether the simplest candidate within one standard error of the best score is taken, or
-        the best one. Simpler is a lower degree, then a smaller bound, then more slack.
+    rule : {"best", "one-standard-error"}
+        Whether the candidate of the best score is taken, or the simplest one within one standard
+        error of it. Simpler is a lower degree, then a smaller bound, then more slack.
     cv : int, splitter, iterable or None
         None judges by leave-one-out in closed form; anything else asks for ordinary folds,
         whose held-out scores are judged together.
@@ -104,7 +103,7 @@ certainty, solver, tol, max_iter, n_jobs, verbose, callback
         constraints=("equality", "inequality"),
         *,
         scoring="neg_log_loss",
-        rule="one-standard-error",
+        rule="best",
         cv=None,
         interaction_only=False,
         margin=0.0,
