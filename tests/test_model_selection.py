@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from paper_sets import SETS
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_circles, make_classification, make_moons
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
@@ -16,7 +17,6 @@ from sklearn.model_selection import (
 from entropic import EntropicClassifier, EntropicClassifierCV, load_model
 from entropic.model_selection import AUTO_DEGREES
 from entropic.uncertainty.scoring import SCORINGS
-from paper_sets import SETS
 
 FIVE = ("degree", "bound", "C", "slack", "constraint")
 
