@@ -78,6 +78,16 @@ def check_block(listing, rows, n_rows=1):
     )
 
 
+def stored(X):
+    """A sparse matrix with its zeros stored, refused where that does not fit."""
+    check_memory(
+        X.shape[0] * X.shape[1] * X.dtype.itemsize,
+        f"Centring {X.shape[0]} sparse rows of {X.shape[1]} features",
+        "give fewer rows at a time, or fit with standardize=False",
+    )
+    return X.toarray()
+
+
 def check_powers(X, degree, centre=None, factor=None, largest=1e150):
     """Refuse entries whose ``degree``-th power is beyond ``largest``.
 

@@ -144,13 +144,18 @@ class Monomials(TransformerMixin, BaseEstimator):
         ValueError
             If there are more monomials than can be numbered, or a product overflows.
         """
-        base = rows_of(X)
         if self.degree == 1:
-            return base
-        if self.centre_ is not None:
-            base = base.centred(self.centre_)
+            return rows_of(X)
         limits.check_numbered(self._listing)
         limits.check_powers(X, self.degree, self.centre_, self.factor_)
+        # Rows of the other kind than those that the classifier was fitted on.
+        if self.columns_ is not None and not sp.issparse(X):
+            X = sp.csr_array(X)
+        elif self.centre_ is not None and sp.issparse(X):
+            X = limits.stored(X)
+        base = rows_of(X)
+        if self.centre_ is not None:
+            base = base.centred(self.centre_)
         return MonomialRows(base, self._listing, self.factor_, self.columns_)
 
     def transform(self, X):
@@ -173,6 +178,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._check(X)
         rows = self.rows(X)
+        limits.check_powers(X, self.degree, self.centre_, self.factor_, np.finfo(X.dtype).max)
         limits.check_block(self._listing, rows_of(X))
         if sp.issparse(X):
             entries = rows.n_entries
@@ -211,12 +217,15 @@ class Monomials(TransformerMixin, BaseEstimator):
         checks.check_count(rows, "rows")
         X = self._check(X)
         source = self.rows(X)
+        limits.check_powers(X, self.degree, self.centre_, self.factor_, np.finfo(X.dtype).max)
         limits.check_block(self._listing, rows_of(X), int(rows))
         return self._blocks(source, X, even_ranges(X.shape[0], int(rows)))
 
     def _blocks(self, rows, X, ranges):
         for start, stop in ranges:
             block = rows.block(start, stop)
+            if sp.issparse(block) and not sp.issparse(X):
+                block = block.toarray()
             if self.include_constant:
                 ones = np.ones((stop - start, 1))
                 join = sp.hstack if sp.issparse(X) else np.hstack
@@ -245,12 +254,12 @@ class Monomials(TransformerMixin, BaseEstimator):
             f"{limits.monomials_called(self._listing)}; a list of their names",
             "lower degree",
         )
-        columns = self.columns_
+        columns, listing = self.columns_, self._listing
         if columns is None:
-            columns = range(self._listing.n_monomials)
+            columns = range(listing.n_monomials)
         listed = ["1"] if self.include_constant else []
         for column in columns:
-            listed.append(_name(self._listing.features_of(column), names))
+            listed.append(_name(listing.features_of(column), names))
         return np.asarray(listed, dtype=object)
 
     def _input_names(self, input_features):
