@@ -14,6 +14,7 @@ import warnings
 import zipfile
 
 import numpy as np
+import scipy.sparse as sp
 
 from .data.files import read_bytes, write_whole
 
@@ -132,6 +133,7 @@ def _check_node(node):
 def _check_model(model):
     """Refuse an object that is not a fitted classifier with numbers that fit together."""
     from .classifier import EntropicClassifier
+    from .data.monomials import Monomials
     from .data.preprocessing import Preprocessing
     from .model_selection import EntropicClassifierCV
 
@@ -147,10 +149,10 @@ def _check_model(model):
         raise ValueError("its coefficients have the wrong shape")
     if len(coef) != (1 if len(classes) == 2 else len(classes)):
         raise ValueError("its classes do not fit its coefficients")
-    # a model has at least one coefficient a feature: no file can ask for more than it holds
-    if not 0 < model.n_features_in_ <= coef.shape[1]:
-        raise ValueError("its coefficients do not fit its features")
-    scores = model.decision_function(np.zeros((1, model.n_features_in_)))
+    if type(model.monomials_) is not Monomials:
+        raise ValueError("its monomials are of another type")
+    model.monomials_.check(model.n_features_in_, coef.shape[1])
+    scores = model.decision_function(sp.csr_array((1, model.n_features_in_)))
     if not np.isfinite(scores).all():
         raise ValueError("its coefficients are not finite")
     if np.isnan(np.asarray(model.band_, dtype=np.float64)).any():

@@ -107,12 +107,15 @@ class Monomials(TransformerMixin, BaseEstimator):
         checks.check_finite(X, "X", getattr(self, "feature_names_in_", None))
         return X
 
-    def check(self, model, n_coefficients):
-        """Refuse fitted attributes, as of a file, that do not fit a model's."""
-        if (self.degree, self.n_features_in_) != (model.degree, model.n_features_in_):
+    def check(self, n_features, n_coefficients):
+        """Refuse fitted attributes, as of a file, that do not fit each other or a model's."""
+        checks.check_count(self.degree, "degree")
+        checks.check_flag(self.interaction_only, "interaction_only")
+        if self.n_features_in_ != n_features or n_features < 1 or self.include_constant:
             raise ValueError("its monomials do not fit its features")
-        if self.interaction_only is not model.interaction_only or self.include_constant:
-            raise ValueError("its monomials do not fit its parameters")
+        # with every monomial listed a file holds as many coefficients as it asks for; else
+        # features are only counted, and that must not ask for more than there is
+        limits.check_memory(16 * n_features * self.degree, "its features", "it is damaged")
         listing = self._listing
         for array in (self.centre_, self.factor_):
             if array is not None and not (
