@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from hypothesis import settings
+
 import entropic
 from entropic.solve.backend import name
 
@@ -12,6 +14,10 @@ os.environ["PYTHONSAFEPATH"] = "1"
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(Path(entropic.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
+
+# How long an example takes is the machine's affair.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_report_header():

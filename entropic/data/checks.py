@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 SOLVERS = ("auto", "newton", "spectral", "spectral-paper")
 CONSTRAINTS = ("equality", "inequality")
+LEAST_SLACK = 1e-100
 
 
 def check_choice(value, name, choices):
@@ -23,9 +24,14 @@ def check_number(value, name, low=-math.inf, *, above=False):
     """A finite real number, at least ``low`` (greater than it when ``above``)."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a number, not {value!r}.")
-    if not math.isfinite(value) or value < low or (above and value == low):
+    try:
+        number = float(value)  # what the solvers will see of a wider type
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number) or number < low or (above and number == low):
         bound = "" if low == -math.inf else f" {'above' if above else 'of at least'} {low:g}"
-        raise ValueError(f"{name}={value!r} is out of range; give a finite number{bound}.")
+        shown = repr(value) if len(repr(value)) < 40 else f"{repr(value)[:30]}..."
+        raise ValueError(f"{name}={shown} is out of range; give a finite number{bound}.")
 
 
 def check_count(value, name, low=1):
@@ -46,6 +52,11 @@ def check_solver_options(constraint, slack, solver, tol, max_iter, entropy_weigh
     check_choice(constraint, "constraint", CONSTRAINTS)
     check_choice(solver, "solver", SOLVERS)
     check_number(slack, "slack", 0.0)
+    if 0 < slack < LEAST_SLACK:
+        raise ValueError(
+            f"slack={slack!r} is so small that reach/slack leaves double precision; give at "
+            f"least {LEAST_SLACK:g}, or 0 for the exact constraint."
+        )
     check_number(tol, "tol", 0.0)
     check_number(entropy_weight, "entropy_weight", 0.0, above=True)
     if max_iter is not None:
@@ -153,17 +164,27 @@ def check_design(D):
 
     float32 and float64 in native byte order pass as they are, in any memory order.
     """
+    if not sp.issparse(D):
+        D = as_array(D, "D", "a matrix of real numbers")
+    if D.ndim != 2:
+        raise ValueError(f"D must have two dimensions, not {D.ndim}.")
     if sp.issparse(D):
         D = D.tocsr()
-    else:
-        D = np.asarray(D)
-        if D.ndim != 2:
-            raise ValueError(f"D must have two dimensions, not {D.ndim}.")
     if 0 in D.shape:
         raise ValueError(f"D has shape {D.shape}; give at least one row and one column.")
     D = as_float(D, "D")
     check_finite(D, "D")
     return D
+
+
+def as_array(values, name, wanted):
+    """``np.asarray``, which would drop a mask without a word and not name what is ragged."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries; fill them or drop their rows.")
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name} must be {wanted}: {error}") from error
 
 
 def as_float(matrix, name):
@@ -178,7 +199,8 @@ def as_float(matrix, name):
     if kind.kind not in "buif":
         raise ValueError(f"{name} holds {kind} values; give real numbers.")
     fits = np.can_cast(kind, np.float32, casting="safe")
-    return matrix.astype(np.float32 if fits else np.float64)
+    with np.errstate(over="ignore"):  # infinite in double precision: named by what comes next
+        return matrix.astype(np.float32 if fits else np.float64)
 
 
 def check_finite(matrix, name, names=None):
@@ -282,10 +304,11 @@ def check_per_sample(values, n_samples, name, *, default, sign=False):
     """A number a sample, or one for all, as a float64 array of length n_samples or 1."""
     if values is None:
         values = default
-    values = np.atleast_1d(np.asarray(values))
+    values = np.atleast_1d(as_array(values, name, "a number or one number a row"))
     if values.dtype.kind not in "buif" or values.ndim != 1:
         raise ValueError(f"{name} must be a number or one number a row.")
-    values = values.astype(np.float64, copy=False)
+    with np.errstate(over="ignore"):
+        values = values.astype(np.float64, copy=False)
     if len(values) not in (1, n_samples):
         raise ValueError(
             f"{name} has {len(values)} entries for {n_samples} rows; give one number a row."
@@ -294,11 +317,11 @@ def check_per_sample(values, n_samples, name, *, default, sign=False):
         place = int(np.flatnonzero(~np.isfinite(values))[0])
         raise ValueError(f"{name} is not finite at position {place}; give finite numbers.")
     if sign:
-        check_weights(values, name)
+        check_weights(values, name, n_samples)
     return values
 
 
-def check_weights(values, name):
+def check_weights(values, name, n_samples):
     """Not negative, and with a finite positive sum."""
     if np.any(values < 0):
         place = int(np.flatnonzero(values < 0)[0])
@@ -306,7 +329,7 @@ def check_weights(values, name):
             f"{name} is negative at position {place} ({values[place]:g}); use 0 to leave a row out."
         )
     with np.errstate(over="ignore"):
-        total = float(np.sum(values))
+        total = float(np.sum(np.broadcast_to(values, n_samples)))
     if total == 0:
         raise ValueError(f"{name} is zero for every row; give some rows weight.")
     if total == math.inf:
@@ -317,11 +340,15 @@ def check_box(lower, upper, n_features):
     """``lower`` and ``upper`` as arrays of length n_features."""
     bounds = []
     for values, name in ((lower, "lower"), (upper, "upper")):
-        values = np.asarray(values, dtype=np.float64)
+        values = as_array(values, name, "a number or one number a column")
         if values.ndim > 1 or values.size not in (1, n_features):
             raise ValueError(
                 f"{name} has shape {values.shape}; give a number or {n_features} of them."
             )
+        if values.dtype.kind not in "buif":
+            raise ValueError(f"{name} must be a number or one number a column.")
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float64)
         if not np.all(np.isfinite(values)):
             raise ValueError(f"{name} must be finite.")
         bounds.append(np.array(np.broadcast_to(values, (n_features,))))
