@@ -289,7 +289,8 @@ CLONES static void NAME(dense_copy)(const rows *view, ptrdiff_t start, ptrdiff_t
 }
 
 CLONES static void NAME(dense_squares)(const block *b, const double *restrict share,
-                                       const double *restrict mean, double *restrict squares)
+                                       const double *restrict mean, double *restrict squares,
+                                       double *restrict drift)
 {
     const T *a = (const T *)b->values;
     const double *centre = b->centre;
@@ -302,19 +303,22 @@ CLONES static void NAME(dense_squares)(const block *b, const double *restrict sh
             for (ptrdiff_t j = 0; j < n; j++) {
                 double z = (double)row[j] - (centre ? centre[j] : 0.0) - mean[j];
                 squares[j] += q * z * z;
+                drift[j] += q * z;
             }
         }
         return;
     }
     for (ptrdiff_t j = 0; j < n; j++) {
         const T *restrict x = a + j * b->stride;
-        double m = centre ? centre[j] : 0.0, middle = mean[j], s = 0;
-#pragma omp simd reduction(+ : s)
+        double m = centre ? centre[j] : 0.0, middle = mean[j], s = 0, d = 0;
+#pragma omp simd reduction(+ : s, d)
         for (ptrdiff_t i = 0; i < b->count; i++) {
             double z = (double)x[i] - m - middle;
             s += share[i] * z * z;
+            d += share[i] * z;
         }
         squares[j] += s;
+        drift[j] += d;
     }
 }
 

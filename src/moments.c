@@ -1,4 +1,9 @@
-/* Weighted mean and variance of every column, in two reads. */
+/* Weighted mean and variance of every column, in two reads.
+ *
+ * The first read's mean carries the rounding of a long sum, which a column that never changes
+ * would show as a deviation. The second read therefore also sums what is left of the mean (its
+ * drift): mean + drift is right to the last bits, and squares less drift^2 to theirs.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +23,14 @@ typedef struct {
 } moments;
 
 /* Second read of sparse rows. Repeated columns of a row add up before they are squared, and
- * `filled` gathers the weight of the rows that store a column at all. */
+ * `filled` gathers the weight of the rows that store a column at all; that of all rows is summed
+ * in the same order, so that nothing is absent from a column that every row stores. */
 static void add_sparse_squares(const moments *m, const block *b, const double *share,
                                double *sums, ptrdiff_t *seen, double *squares)
 {
     const rows *view = m->view;
-    double *filled = squares + view->n_columns;
+    double *drift = squares + view->n_columns, *filled = drift + view->n_columns;
+    double *total = filled + view->n_columns;
     for (ptrdiff_t i = 0; i < b->count; i++) {
         ptrdiff_t row = b->start + i, begin = row_start(view, row), end = row_start(view, row + 1);
         for (ptrdiff_t k = begin; k < end; k++) sums[entry_column(view, k)] += entry_value(view, k);
@@ -33,9 +40,11 @@ static void add_sparse_squares(const moments *m, const block *b, const double *s
             seen[j] = row + 1;
             double z = sums[j] - m->mean[j];
             squares[j] += share[i] * z * z;
+            drift[j] += share[i] * z;
             filled[j] += share[i];
             sums[j] = 0;
         }
+        *total += share[i];
     }
 }
 
@@ -58,7 +67,7 @@ static void moments_chunk(void *work, ptrdiff_t chunk, int worker)
         else if (b.kind == ROWS_SPARSE)
             add_sparse_squares(m, &b, share, m->sums + worker * n, m->seen + worker * n, partial);
         else
-            block_add_squares(&b, share, m->mean, partial);
+            block_add_squares(&b, share, m->mean, partial, partial + n);
     }
 }
 
@@ -68,7 +77,7 @@ int sweep_moments(const rows *view, const double *weights, ptrdiff_t weights_ste
     size_t n = (size_t)view->n_columns, workers = (size_t)n_threads;
     int sparse = view->kind == ROWS_SPARSE;
     moments m = {.view = view, .weights = weights, .weights_step = weights_step, .total = total,
-                 .mean = mean, .partial_size = 2 * n + 1};
+                 .mean = mean, .partial_size = 3 * n + 1};
     m.plan = plan_chunks(view, (ptrdiff_t)m.partial_size);
     m.scratch_size = block_scratch(view, m.plan.block_rows);
     size_t partials = ((size_t)m.plan.n_chunks + 1) * m.partial_size;
@@ -86,8 +95,11 @@ int sweep_moments(const rows *view, const double *weights, ptrdiff_t weights_ste
         each_chunk(m.plan.n_chunks, n_threads, moments_chunk, &m);
         add_partials(m.partials, m.plan.n_chunks, (ptrdiff_t)m.partial_size);
         for (size_t j = 0; j < n; j++) {
-            double absent = sparse ? 1 - m.partials[n + j] : 0;
-            variance[j] = m.partials[j] + mean[j] * mean[j] * (absent > 0 ? absent : 0);
+            double absent = sparse ? m.partials[3 * n] - m.partials[2 * n + j] : 0;
+            double drift = m.partials[n + j] - absent * mean[j];
+            double squares = m.partials[j] + absent * mean[j] * mean[j] - drift * drift;
+            variance[j] = squares < 0 ? 0 : squares;    /* NaN and infinity stay */
+            mean[j] += drift;
         }
     }
     free(m.partials);

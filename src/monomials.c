@@ -334,22 +334,24 @@ CLONES void monomial_block_add(const block *b, const double *pull, double *gradi
 
 static ALWAYS_INLINE void squares_run(ptrdiff_t from, ptrdiff_t to, double factor,
                                       const double *restrict values, double share,
-                                      const double *restrict mean, double *restrict squares)
+                                      const double *restrict mean, double *restrict squares,
+                                      double *restrict drift)
 {
 #pragma omp simd
     for (ptrdiff_t k = from; k < to; k++) {
         double z = factor * values[k - from] - mean[k];
         squares[k] += share * z * z;
+        drift[k] += share * z;
     }
 }
 
 CLONES void monomial_block_add_squares(const block *b, const double *share, const double *mean,
-                                       double *squares)
+                                       double *squares, double *drift)
 {
     for (ptrdiff_t i = 0; i < b->count; i++) {
         const double *row = row_of(b, i);
 #define USE(from, to, factor, values) \
-    squares_run(from, to, factor, values, share[i], mean, squares)
+    squares_run(from, to, factor, values, share[i], mean, squares, drift)
         EACH_RUN(b, row, USE);
 #undef USE
     }

@@ -32,7 +32,7 @@ void monomial_block_open(block *b, const rows *view, ptrdiff_t start, ptrdiff_t 
 void monomial_block_dot(const block *b, const double *coef, double *out);
 void monomial_block_add(const block *b, const double *pull, double *gradient);
 void monomial_block_add_squares(const block *b, const double *share, const double *mean,
-                                double *squares);
+                                double *squares, double *drift);
 void monomial_block_pack_columns(const block *b, const double *scale, ptrdiff_t first,
                                  ptrdiff_t depth, double *strips);
 void monomial_block_pack_rows(const block *b, const double *scale, ptrdiff_t first,

@@ -170,11 +170,12 @@ void block_add(const block *b, const double *pull, double *gradient)
     }
 }
 
-void block_add_squares(const block *b, const double *share, const double *mean, double *squares)
+void block_add_squares(const block *b, const double *share, const double *mean, double *squares,
+                       double *drift)
 {
-    if (b->kind == ROWS_MONOMIALS) monomial_block_add_squares(b, share, mean, squares);
-    else if (b->is_float) dense_squares_float(b, share, mean, squares);
-    else dense_squares_double(b, share, mean, squares);
+    if (b->kind == ROWS_MONOMIALS) monomial_block_add_squares(b, share, mean, squares, drift);
+    else if (b->is_float) dense_squares_float(b, share, mean, squares, drift);
+    else dense_squares_double(b, share, mean, squares, drift);
 }
 
 void block_pack_columns(const block *b, const double *scale, ptrdiff_t first, ptrdiff_t depth,

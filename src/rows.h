@@ -76,8 +76,9 @@ void block_dot(const block *b, const double *coef, double *out);
 /* gradient += [Z 1]^T pull. Asks for the following block's memory meanwhile. */
 void block_add(const block *b, const double *pull, double *gradient);
 
-/* squares_j += sum_i share_i (z_ij - mean_j)^2, dense blocks only. */
-void block_add_squares(const block *b, const double *share, const double *mean, double *squares);
+/* drift_j += sum_i share_i (z_ij - mean_j) and squares_j of its squares, dense blocks only. */
+void block_add_squares(const block *b, const double *share, const double *mean, double *squares,
+                       double *drift);
 
 /* Copies into the strips of tiles.h, dense blocks only. By columns: strips of four columns, rows
  * first, first + 1, ... of `depth`, times scale_i, the constant column included. By rows: strips of

@@ -573,3 +573,16 @@ def test_n_jobs_changes_no_bit(two_clouds):
     two = EntropicClassifier(n_jobs=2).fit(X, y)
     assert_array_equal(one.coef_, two.coef_)
     assert_array_equal(one.decision_function(X), two.decision_function(X))
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_array])
+def test_constant_columns_of_many_rows_change_nothing(form):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (5686, 3)).astype(float)
+    y = X[:, 0] + X[:, 1] + rng.normal(size=len(X)) > 1
+    plain = EntropicClassifier(standardize=True).fit(form(X), y)
+    X = np.column_stack([X, np.ones(len(X)), np.full(len(X), 0.1)])
+    model = EntropicClassifier(standardize=True).fit(form(X), y)
+    assert np.abs(model.coef_).max() < 10
+    wanted = plain.decision_function(X[:, :3])
+    np.testing.assert_allclose(model.decision_function(X), wanted, atol=2e-3)

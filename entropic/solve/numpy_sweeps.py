@@ -208,7 +208,10 @@ def moments(rows, weights, n_threads=1):
     for start, stop in rows.ranges():
         share = np.broadcast_to(_part(weights, start, stop), stop - start) / total
         mean += rows.block(start, stop).T @ share
-    variance, filled = np.zeros(rows.n_columns), np.zeros(rows.n_columns)
+    # the second read also sums what rounding left of the mean, which a constant column would
+    # show as a deviation
+    variance, drift, filled = np.zeros((3, rows.n_columns))
+    everything = 0.0
     for start, stop in rows.ranges():
         block = rows.block(start, stop)
         share = np.broadcast_to(_part(weights, start, stop), stop - start) / total
@@ -217,11 +220,17 @@ def moments(rows, weights, n_threads=1):
             block = block.copy()
             block.sum_duplicates()
             entries = np.repeat(share, np.diff(block.indptr))
-            terms = entries * np.square(block.data - mean[block.indices])
-            variance += np.bincount(block.indices, terms, minlength=rows.n_columns)
-            filled += np.bincount(block.indices, entries, minlength=rows.n_columns)
+            left = block.data - mean[block.indices]
+            for sums, terms in ((variance, left**2), (drift, left), (filled, 1.0)):
+                sums += np.bincount(block.indices, entries * terms, minlength=rows.n_columns)
+            # in the order of a full column's entries, so that nothing is absent from it
+            everything += np.bincount(np.zeros(stop - start, dtype=np.intp), share)[0]
         else:
-            variance += np.square(block - mean).T @ share
+            left = block - mean
+            drift += left.T @ share
+            variance += np.square(left, out=left).T @ share
     if rows.columns is not None:
-        variance += mean**2 * np.maximum(1 - filled, 0.0)
-    return mean, variance
+        absent = everything - filled
+        drift -= absent * mean
+        variance += absent * mean**2
+    return mean + drift, np.maximum(variance - drift**2, 0.0)

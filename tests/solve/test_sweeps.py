@@ -195,6 +195,21 @@ def test_moments_match_numpy(size, dtype):
                 assert np.array_equal(found[0], again[0]) and np.array_equal(found[1], again[1])
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_column_that_never_changes_has_no_deviation(weighted):
+    rng = np.random.default_rng(6)
+    n = 5686
+    weights = rng.integers(0, 3, n) / 7.0 if weighted else np.array([1.0])
+    Z = np.column_stack([np.ones(n), np.arange(n) % 2, np.full(n, 3.3), np.full(n, -0.1)])
+    fortran, sparse = DenseRows(np.asfortranarray(Z)), SparseRows.of(sp.csr_array(Z))
+    for rows in (DenseRows(Z), fortran, sparse):
+        mean, variance = kernels.moments(rows, weights)
+        np.testing.assert_allclose(mean[[0, 2, 3]], [1, 3.3, -0.1], rtol=3e-16)
+        rounding = np.finfo(float).eps * np.abs(mean)
+        assert np.all(np.sqrt(variance)[[0, 2, 3]] <= rounding[[0, 2, 3]])
+        assert variance[1] == pytest.approx(0.25, rel=1e-2)
+
+
 def test_columns_far_from_zero_lose_nothing():
     rng = np.random.default_rng(5)
     Z = rng.integers(-8, 8, size=(300, 40)) / 16.0
