@@ -1,9 +1,10 @@
 /* The loss: x = ln b from  e^x + slack x = t,  for many samples at a time and without branches.
  *
  * With y = x - ln slack and z = t/slack - ln slack the equation is e^y + y = z, whose solution
- * is a function of one number. A table of it gives a starting point where z is moderate, ln z
- * where it is large, t/slack where it is small. One step of a series in the residual brings
- * that to 1e-6, and a second, from an exponential to full precision, to the last bits.
+ * is a function of one number. A table of it, with its first two derivatives, gives x to 1e-5 or
+ * better, and e^x to the last bit by a short series around the node's; far out, where there is no
+ * table, ln z leads to the same. One step of a series in the residual then brings x to the last
+ * bits, at the price of one division.
  */
 #include "loss.h"
 
@@ -13,23 +14,38 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "quad.h"
 #include "rows.h"
 
-/* The table: y at z = FIRST, FIRST + 1/4, ..., LAST. Below, e^y is too small to matter to a
- * starting point; above, ln z is close enough. */
-enum { FIRST = -12, LAST = 52, PER_UNIT = 4, NODES = (LAST - FIRST) * PER_UNIT + 1 };
-static double table[NODES];
+/* A node is the leading bits of  place = z + SHIFT,  cut off after PER_OCTAVE steps from a power
+ * of two to the next: fine in the middle, where y bends, and coarse where it is nearly ln z. Below
+ * the first octave e^y is lost beside y; above the last begins what is far. */
+enum { SHIFT = 56, FIRST = 16, LAST = 1024, OCTAVES = 6, PER_OCTAVE = 256, DROPPED_BITS = 44 };
+
+/* y, e^y, dy/dz and half the second derivative in the middle between a node and the next. */
+static double table[OCTAVES * PER_OCTAVE][4];
+
+/* y and ln slack are cut to whole multiples of this, so that their sum is exact. */
+static const double QUANTUM = 0x1p-42;
+
+static double quantised(double x)
+{
+    return rint(x / QUANTUM) * QUANTUM;
+}
 
 void loss_prepare(void)
 {
-    for (int k = 0; k < NODES; k++) {
-        double z = FIRST + (double)k / PER_UNIT;
-        double y = z > 1 ? log(z) : z;
-        for (int step = 0; step < 60; step++) {
-            double power = exp(y), residual = z - y - power;
-            y += residual / (1 + power);
-        }
-        table[k] = y;
+    double y = FIRST - SHIFT;
+    for (int k = 0; k < OCTAVES * PER_OCTAVE; k++) {
+        double width = ldexp((double)FIRST / PER_OCTAVE, k / PER_OCTAVE);
+        double z = width * (PER_OCTAVE + k % PER_OCTAVE + 0.5) - SHIFT;
+        for (int step = 0; step < 4; step++) /* from the node before */
+            y += (z - y - exp(y)) / (1 + exp(y));
+        y = quantised(y);
+        double b = k == 0 ? 0 : exp(y); /* the first node stands for all that is lower */
+        double slope = 1 / (1 + b);
+        double node[4] = {y, b, slope, -0.5 * b * slope * slope * slope};
+        memcpy(table[k], node, sizeof node);
     }
 }
 
@@ -38,7 +54,8 @@ loss loss_of(double slack, int inequality)
     loss l;
     l.slack = slack;
     l.inverse_slack = 1 / slack;
-    l.log_slack = log(slack);
+    l.log_slack = quantised(log(slack));
+    l.scale = exp(l.log_slack);
     l.lowest = -1e307 * (slack < 1 ? slack : 1);
     l.inequality = inequality;
     return l;
@@ -107,78 +124,113 @@ static ALWAYS_INLINE double rough_log(double x)
     return n * 0.6931471805599453 + u * p;
 }
 
-/* Third-order part of the solution of  d + share (e^d - 1 - d) = residual  for small d. */
-static ALWAYS_INLINE double correction(double residual, double share)
+/* The passes below are loops of their own because a processor looks only some 200 instructions
+ * ahead: in one long loop it would wait for each sample's chain of results. Those that handle bits
+ * are not marked `omp simd`, since gcc would then keep these in memory. */
+
+/* Reach within the range where nothing overflows, its node in the table and how far it is from
+ * there. Returns whether some are beyond the table. */
+static ALWAYS_INLINE int find_nodes(const loss *l, ptrdiff_t count, const double *restrict reach,
+                                    double *restrict inside, int64_t *restrict node,
+                                    double *restrict away)
 {
-    return residual - residual * (share * residual)
-                      * (0.5 + (1 - 3 * share) * residual * (1.0 / 6));
+    const double inverse = l->inverse_slack, lowest = l->lowest, shift = SHIFT - l->log_slack;
+    const double first = FIRST, last = LAST;
+    const int64_t first_bits = to_bits(first), last_bits = to_bits(last) - 1;
+    const int64_t kept = -((int64_t)1 << DROPPED_BITS), half = (int64_t)1 << (DROPPED_BITS - 1);
+    int64_t beyond = 0; /* negative when one is */
+    for (ptrdiff_t i = 0; i < count; i++) {
+        double t = reach[i] > lowest ? reach[i] : lowest; /* a NaN fails every comparison */
+        t = t < 1e307 ? t : 1e307;
+        inside[i] = t;
+        double place = t * inverse + shift;
+        place = place > first ? place : first;
+        int64_t bits = to_bits(place);
+        beyond |= last_bits - bits;
+        place = pick(place < last, place, from_bits(last_bits));
+        bits = to_bits(place);
+        node[i] = (int64_t)((uint64_t)(bits - first_bits) >> DROPPED_BITS);
+        away[i] = place - from_bits((bits & kept) | half);
+    }
+    return beyond < 0;
 }
 
-/* The three passes below are loops of their own because a processor looks only some 200
- * instructions ahead: in one long loop it would wait for each sample's chain of results. None is
- * marked `omp simd`, since gcc would then keep the bit patterns in memory. */
+/* e^d - 1 for |d| <= 1/16 */
+static ALWAYS_INLINE quad small_expm1(quad d)
+{
+    quad p = quad_all(1.0 / 40320);
+    p = quad_add_product(quad_all(1.0 / 5040), p, d);
+    p = quad_add_product(quad_all(1.0 / 720), p, d);
+    p = quad_add_product(quad_all(1.0 / 120), p, d);
+    p = quad_add_product(quad_all(1.0 / 24), p, d);
+    p = quad_add_product(quad_all(1.0 / 6), p, d);
+    p = quad_add_product(quad_all(0.5), p, d);
+    return quad_add_product(d, p, quad_times(d, d));
+}
 
-/* Reach within the range where nothing overflows, and a first x. */
-static ALWAYS_INLINE void first_guess(const loss *l, ptrdiff_t count,
-                                      const double *restrict reach, double *restrict inside,
-                                      double *restrict guess)
+/* From the table: x and b = e^x, in whole quads. */
+static ALWAYS_INLINE void start_near(const loss *l, ptrdiff_t count, const int64_t *restrict node,
+                                     const double *restrict away, double *restrict x,
+                                     double *restrict b)
+{
+    const quad log_slack = quad_all(l->log_slack), scale = quad_all(l->scale);
+    for (ptrdiff_t i = 0; i < count; i += 4) {
+        quad y = quad_load_double(table[node[i]]), power = quad_load_double(table[node[i + 1]]);
+        quad slope = quad_load_double(table[node[i + 2]]);
+        quad bend = quad_load_double(table[node[i + 3]]), z = quad_load_double(away + i);
+        quad_transpose(&y, &power, &slope, &bend);
+        quad d = quad_times(z, quad_add_product(slope, bend, z));
+        power = quad_times(scale, power);
+        quad_store(x + i, quad_plus(quad_plus(log_slack, y), d));
+        quad_store(b + i, quad_add_product(power, power, small_expm1(d)));
+    }
+}
+
+/* The same beyond the table, where b is nearly t; other places are left alone. */
+static ALWAYS_INLINE void start_far(const loss *l, ptrdiff_t count, const double *restrict reach,
+                                    double *restrict x, double *restrict b)
 {
     const double slack = l->slack, inverse = l->inverse_slack, log_slack = l->log_slack;
-    const double lowest = l->lowest, shift = slack * log_slack;
     for (ptrdiff_t i = 0; i < count; i++) {
-        /* a NaN fails every comparison, and so ends inside the table */
-        double t = pick(reach[i] > lowest, reach[i], lowest);
-        t = pick(t < 1e307, t, 1e307);
-        double scaled = t - shift; /* slack z, which cannot overflow */
-        double z = scaled * inverse;
-
-        double place = pick(z > FIRST, z, FIRST);
-        place = PER_UNIT * (pick(place < LAST, place, LAST) - FIRST) + MAGIC;
-        double node = FIRST + (1.0 / PER_UNIT) * (place - MAGIC);
-        double y = table[to_bits(place) - to_bits(MAGIC)];
-        double large = rough_log(pick(scaled > DBL_MIN, scaled, DBL_MIN));
-        double start = pick(z > LAST, large, y + log_slack);
-        double margin = pick(z > LAST, scaled, slack * (node - y));
-        double residual = pick(z > LAST, slack * (log_slack - large), scaled - slack * node);
-        double inverse_sum = 1 / (margin + slack);
-        double x = start + correction(residual * inverse_sum, margin * inverse_sum);
-        inside[i] = t;
-        guess[i] = pick(z < FIRST, t * inverse, x);
+        int near = reach[i] * inverse + (SHIFT - log_slack) < LAST;
+        double scaled = reach[i] - slack * log_slack; /* slack z, which cannot overflow */
+        scaled = pick(scaled > DBL_MIN, scaled, DBL_MIN);
+        double large = rough_log(scaled);
+        double inverse_sum = 1 / (scaled + slack), share = scaled * inverse_sum;
+        double d = slack * (log_slack - large) * inverse_sum;
+        d -= d * (share * d) * (0.5 + (1 - 3 * share) * d * (1.0 / 6));
+        x[i] = pick(near, x[i], large + d);
+        b[i] = pick(near, b[i], exponential(pick(near, 0, large + d)));
     }
 }
 
-static ALWAYS_INLINE void exponentials(ptrdiff_t count, const double *restrict x,
-                                       double *restrict power)
-{
-    for (ptrdiff_t i = 0; i < count; i++) {
-        double b = exponential(pick(x[i] > -700, x[i], -700));
-        power[i] = pick(x[i] > -700, b, 0);
-    }
-}
-
-/* The last step for x and b, and the loss times the weight. */
-static ALWAYS_INLINE void finish(const loss *l, int inequality, ptrdiff_t count,
-                                 const double *restrict reach, const double *restrict weights,
-                                 double *restrict x, double *restrict b, double *restrict values)
+/* The last step for x and b: with s = b/(b + slack), x moves by  d = r/(b + slack)  less
+ * s d^2/2, and b as e^x does. Returns the losses times the weights, summed. */
+static ALWAYS_INLINE double finish(const loss *l, int inequality, ptrdiff_t count,
+                                   const double *restrict reach, const double *restrict weights,
+                                   const double *restrict x, double *restrict b,
+                                   double *restrict log_margins)
 {
     const double slack = l->slack;
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
     for (ptrdiff_t i = 0; i < count; i++) {
-        double inverse_sum = 1 / (b[i] + slack);
+        double inverse_sum = 1 / (b[i] + slack), share = b[i] * inverse_sum;
         double residual = (reach[i] - slack * x[i]) - b[i];
-        double d = correction(residual * inverse_sum, b[i] * inverse_sum);
-        double log_margin = x[i] + d;
-        d = pick(d > -0.1, d, -0.1); /* larger only where b does not matter */
-        d = pick(d < 0.1, d, 0.1);
-        double margin = b[i] + b[i] * (d * (1 + d * (0.5 + d * (1.0 / 6))));
+        double d = residual * inverse_sum;
+        double log_margin = x[i] + (d - d * (0.5 * share * d));
+        double margin = b[i] + share * residual * (1 + 0.5 * (1 - share) * d);
         if (inequality) {
-            log_margin = pick(reach[i] < 1, pick(log_margin < 0, log_margin, 0), 0);
-            margin = pick(log_margin < 0, margin, 1);
+            log_margin = log_margin < 0 ? log_margin : 0;
+            log_margin = reach[i] < 1 ? log_margin : 0;
+            margin = log_margin < 0 ? margin : 1;
         }
         double value = margin * (log_margin - 1) + 0.5 * slack * log_margin * log_margin;
-        values[i] = weights[i] * pick(value < DBL_MAX, value, DBL_MAX);
-        x[i] = log_margin;
+        sum += weights[i] * (value < DBL_MAX ? value : DBL_MAX);
+        log_margins[i] = log_margin;
         b[i] = margin;
     }
+    return sum;
 }
 
 static ALWAYS_INLINE void bends(const loss *l, int inequality, ptrdiff_t count,
@@ -194,14 +246,15 @@ static ALWAYS_INLINE void bends(const loss *l, int inequality, ptrdiff_t count,
 CLONES double loss_block(const loss *l, ptrdiff_t count, const double *reach,
                          const double *weights, double *log_margins, double *bend)
 {
-    double inside[BLOCK_LIMIT], margins[BLOCK_LIMIT], values[BLOCK_LIMIT], sum = 0;
-    first_guess(l, count, reach, inside, log_margins);
-    exponentials(count, log_margins, margins);
-    if (l->inequality) finish(l, 1, count, inside, weights, log_margins, margins, values);
-    else finish(l, 0, count, inside, weights, log_margins, margins, values);
-    if (bend && l->inequality) bends(l, 1, count, weights, log_margins, margins, bend);
-    else if (bend) bends(l, 0, count, weights, log_margins, margins, bend);
-#pragma omp simd reduction(+ : sum)
-    for (ptrdiff_t i = 0; i < count; i++) sum += values[i];
+    double inside[BLOCK_LIMIT], away[BLOCK_LIMIT + 3], x[BLOCK_LIMIT + 3], b[BLOCK_LIMIT + 3];
+    int64_t node[BLOCK_LIMIT + 3];
+    int far = find_nodes(l, count, reach, inside, node, away);
+    for (ptrdiff_t i = count; i % 4 != 0; i++) node[i] = 0, away[i] = 0;
+    start_near(l, count, node, away, x, b);
+    if (far) start_far(l, count, inside, x, b);
+    double sum = l->inequality ? finish(l, 1, count, inside, weights, x, b, log_margins)
+                               : finish(l, 0, count, inside, weights, x, b, log_margins);
+    if (bend && l->inequality) bends(l, 1, count, weights, log_margins, b, bend);
+    else if (bend) bends(l, 0, count, weights, log_margins, b, bend);
     return sum;
 }

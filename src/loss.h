@@ -11,7 +11,8 @@
 #include <stddef.h>
 
 typedef struct {
-    double slack, inverse_slack, log_slack;
+    double slack, inverse_slack;
+    double log_slack, scale;    /* ln slack, cut to few enough bits, and the e^ of that */
     double lowest;              /* reach below which ln b would overflow */
     int inequality;
 } loss;

@@ -31,9 +31,19 @@ static ALWAYS_INLINE quad quad_all(double a)
     return (quad){a, a, a, a};
 }
 
+static ALWAYS_INLINE quad quad_plus(quad a, quad b)
+{
+    return a + b;
+}
+
 static ALWAYS_INLINE quad quad_minus(quad a, quad b)
 {
     return a - b;
+}
+
+static ALWAYS_INLINE quad quad_times(quad a, quad b)
+{
+    return a * b;
 }
 
 /* a + b c */
@@ -69,6 +79,18 @@ static ALWAYS_INLINE quad quad_all(double a)
 {
     quad all = {{a, a, a, a}};
     return all;
+}
+
+static ALWAYS_INLINE quad quad_plus(quad a, quad b)
+{
+    for (int k = 0; k < 4; k++) a.x[k] += b.x[k];
+    return a;
+}
+
+static ALWAYS_INLINE quad quad_times(quad a, quad b)
+{
+    for (int k = 0; k < 4; k++) a.x[k] *= b.x[k];
+    return a;
 }
 
 static ALWAYS_INLINE quad quad_minus(quad a, quad b)
