@@ -586,3 +586,10 @@ def test_constant_columns_of_many_rows_change_nothing(form):
     assert np.abs(model.coef_).max() < 10
     wanted = plain.decision_function(X[:, :3])
     np.testing.assert_allclose(model.decision_function(X), wanted, atol=2e-3)
+
+
+def test_more_columns_than_memory_holds_are_refused_beforehand(monkeypatch):
+    monkeypatch.setattr("entropic.data.limits.machine_memory", lambda: 25 * 10**9)
+    X = sp.csr_matrix(([1.0, 2.0], ([0, 1], [0, 10**9 - 1])), shape=(2, 10**9))
+    with pytest.raises(ValueError, match=r"1000000000 columns .* 128 GB of memory"):
+        EntropicClassifier().fit(X, [0, 1])

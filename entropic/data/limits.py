@@ -55,6 +55,15 @@ def check_numbered(listing):
         )
 
 
+def check_features(n_features):
+    """Refuse features of which a fit could not hold a few numbers each."""
+    check_memory(
+        8 * VECTORS * n_features,
+        f"A fit on the {n_features} columns of X",
+        "number the columns in use from 1, or hash them into fewer",
+    )
+
+
 def check_columns(listing, n_columns):
     """Refuse coefficients that do not fit: the vectors of a fit on ``n_columns`` monomials."""
     check_memory(

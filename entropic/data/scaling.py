@@ -53,6 +53,7 @@ def design_of(X, weights, monomials, *, scaled, constant, n_jobs=None, names=Non
     """
     rows, dense = rows_of(X), not sp.issparse(X)
     n_features = X.shape[1]
+    limits.check_features(n_features)
     mean = scale = centre = factor = None
     if scaled:
         mean, scale, still = _standards(rows, weights, n_jobs, names)
