@@ -6,6 +6,8 @@ import os
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
 
 from ._version import __version__
 from .solve.backend import choice
@@ -38,6 +40,7 @@ def config():
     figures = {
         "entropic": __version__,
         "python": f"{platform.python_version()} ({platform.platform()})",
+        "location": str(Path(__file__).parent),
         "backend": f"{backend} (ENTROPIC_BACKEND={choice})",
     }
     if backend == "compiled":
@@ -57,4 +60,5 @@ def _version(library):
     try:
         return version(library)
     except PackageNotFoundError:
-        return None
+        # a library without its metadata (on PYTHONPATH, say) is still there to be used
+        return "installed, of unknown version" if find_spec(library) else None

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +93,15 @@ def test_the_environment_chooses_the_backend(choice, printed, complaint):
 @pytest.mark.skipif("ENTROPIC_BACKEND" not in os.environ, reason="ENTROPIC_BACKEND is not set")
 def test_the_backend_asked_for_is_the_one_tested():
     assert os.environ["ENTROPIC_BACKEND"] in (backend_name, "auto")
+
+
+def test_show_config_finds_a_library_without_metadata(tmp_path, monkeypatch):
+    import entropic.config
+
+    (tmp_path / "found_without_metadata.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(entropic.config, "OPTIONAL", ("found_without_metadata", "not_there"))
+    figures = entropic.config.config()
+    assert figures["found_without_metadata"].startswith("installed")
+    assert figures["not_there"].startswith("not installed")
+    assert Path(figures["location"]) == Path(entropic.__file__).parent
