@@ -206,7 +206,7 @@ class _Source:
             self.kind = "indexed" if text.is_indexed(self.lines) else "separated"
 
     def _decoded(self, content):
-        if b"\0" in content[:4096]:
+        if b"\0" in content:
             raise ValueError(
                 f"{self.path!r} is neither text nor Parquet; "
                 "give CSV, TSV, ARFF, LIBSVM or Parquet."

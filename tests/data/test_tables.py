@@ -296,3 +296,10 @@ def test_real_files_have_the_shapes_their_index_gives():
         table = read([real_data.path(name)])
         assert (table.n_rows, len(table.columns)) == shape, name
     assert read([real_data.path("w8a/w8a")]).matrix.shape == (49749, 301)
+
+
+def test_a_zero_byte_far_down_is_no_text(tmp_path):
+    path = tmp_path / "far.csv"
+    path.write_bytes(b"a,b,t\n" + b"1,2,yes\n3,4,no\n" * 1000 + b"1,\0,yes\n")
+    with pytest.raises(ValueError, match="neither text nor Parquet"):
+        read([str(path)])
