@@ -12,6 +12,7 @@ import scipy.sparse as sp
 SOLVERS = ("auto", "newton", "spectral", "spectral-paper")
 CONSTRAINTS = ("equality", "inequality")
 LEAST_SLACK = 1e-100
+NARROWEST = 1e-8  # of a box's distance from zero, for coefficients with digits left inside
 
 
 def check_choice(value, name, choices):
@@ -358,5 +359,13 @@ def check_box(lower, upper, n_features):
         raise ValueError(
             f"lower must be below upper; at position {place} they are "
             f"{lower[place]:g} and {upper[place]:g}."
+        )
+    with np.errstate(over="ignore"):
+        narrow = upper - lower < NARROWEST * np.maximum(np.abs(lower), np.abs(upper))
+    if np.any(narrow):
+        place = int(np.argmax(narrow))
+        raise ValueError(
+            f"lower and upper are {lower[place]:.17g} and {upper[place]:.17g} at position {place}, "
+            "too close for their size; widen the box, or take its centre into the offset."
         )
     return lower, upper

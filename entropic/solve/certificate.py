@@ -14,12 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from .continuation import posed, solve_with_slack
 from .entropy import Loss
 from .margin import margin_path
 from .pair import pairs_fit
+from .rounding import magnitudes
 
 UNIT = np.finfo(np.float64).eps
 TOLERANCE = 1e-9  # of the size of the design rows in the box
@@ -81,6 +81,14 @@ def bracket_margin(sweep, box, *, narrow=False):
     share = max(TOLERANCE, 4 * UNIT * (sweep.n_samples + sweep.n_features))
     tolerance = size * share if size > TINY else TINY
     best = Bracket(proven_margin(part, box.centre), bound, box.centre, uniform, tolerance)
+    asked = np.broadcast_to(part.target.offset, part.n_samples)
+    if np.ptp(asked) > 0:
+        # one row may ask for more than the box holds
+        alone = np.zeros(part.n_samples)
+        alone[np.argmax(asked)] = 1.0
+        bound, _ = proven_bound(part, box, alone)
+        if bound < best.margin_bound:
+            best.margin_bound, best.multipliers = bound, alone
     if size > TINY:
         enough = NARROW * size if narrow else np.inf
         for coef, multipliers in _candidates(part, box, size, enough, tolerance):
@@ -100,7 +108,8 @@ def bracket_margin(sweep, box, *, narrow=False):
 def _candidates(sweep, box, size, enough, tolerance):
     """Coefficients and multipliers worth a proof, best last."""
     if pairs_fit(sweep):
-        yield from margin_path(sweep, box, size, enough, tolerance)
+        with posed(sweep, weights=np.ones(1)):
+            yield from margin_path(sweep, box, size, enough, tolerance)
         return
     # No factor fits: the inequality form at a small slack, without the last word on the bound.
     loss = Loss(SLACK * size, inequality=True)
@@ -124,7 +133,7 @@ def proven_margin(sweep, coef):
     for start, stop in design.rows.ranges():
         block = design.rows.block(start, stop)
         score = block @ inner[:-1] + inner[-1]
-        spread = _size(block) @ np.abs(inner[:-1]) + constant
+        spread = magnitudes(block) @ np.abs(inner[:-1]) + constant
         sign, offset = (
             np.broadcast_to(values, sweep.n_samples)[start:stop]
             for values in (target.sign, target.offset)
@@ -132,13 +141,6 @@ def proven_margin(sweep, coef):
         reach = sign * score - offset - allowance * (spread + np.abs(offset))
         least = min(least, float(np.min(reach)))
     return least
-
-
-def _size(block):
-    """``|block|``, or more: scipy's ``abs`` adds up repeated indices in the caller's arrays."""
-    if not sp.issparse(block):
-        return np.abs(block)
-    return sp.csr_array((np.abs(block.data), block.indices, block.indptr), shape=block.shape)
 
 
 def proven_bound(sweep, box, multipliers):
@@ -159,7 +161,7 @@ def proven_bound(sweep, box, multipliers):
     for start, stop in design.rows.ranges():
         block = design.rows.block(start, stop)
         pull[:-1] += block.T @ signed[start:stop]
-        spread[:-1] += _size(block).T @ multipliers[start:stop]
+        spread[:-1] += magnitudes(block).T @ multipliers[start:stop]
     total = float(np.sum(multipliers))
     pull[-1], spread[-1] = float(np.sum(signed)), total
     tau = design.from_rows(pull)

@@ -37,14 +37,19 @@ VIEWS = {
 }
 
 
+def view_of(rows):
+    """How the compiled kernels see these rows, or None."""
+    see = VIEWS.get(type(rows))
+    return None if see is None else see(rows)
+
+
 def _choose(name):
     """The compiled function for rows in ``VIEWS``, else its twin."""
     compiled, twin = getattr(_sweeps, name), getattr(numpy_sweeps, name)
 
     @functools.wraps(twin)
     def function(rows, *arguments, **options):
-        see = VIEWS.get(type(rows))
-        view = None if see is None else see(rows)
+        view = view_of(rows)
         if view is None:
             return twin(rows, *arguments, **options)
         return compiled(view, *arguments, **options)

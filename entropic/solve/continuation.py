@@ -71,6 +71,8 @@ def solve_with_slack(sweep, box, *, tol, max_iter=None, start=None, callback=Non
     if first > slack:
         return _down(journal, box, first, tol, pair.state)
     last = journal.newton(box, tol, pair.state, STAGE_STEPS)
+    if last.report["status"] is Status.MAX_ITER and not journal.exhausted:
+        last.report["status"] = Status.PRECISION  # more steps were allowed, and of no use
     goal = tol * sweep.total_weight
     if last.report["status"] is Status.CONVERGED or not pair.gap < last.report["gap"]:
         return last
@@ -188,6 +190,8 @@ class _Journal:
         status = Status.CONVERGED if pair.gap <= goal else Status.PRECISION
         if self.stopped:
             status = Status.INTERRUPTED
+        elif self.exhausted and status is Status.PRECISION:
+            status = Status.MAX_ITER
         report = dict(
             status=status,
             n_iter=self.n_iter,

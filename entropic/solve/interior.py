@@ -13,6 +13,7 @@ from .pair import NewtonSystem, Pair, transpose
 MAX_STEPS = 80
 TO_THE_BOUNDARY = 0.99
 HALVINGS = 30
+LEAST = 1e-150  # of what is kept positive, so that quotients of two stay in range
 PATIENCE = 15  # steps in which the gap has not halved
 
 
@@ -82,8 +83,9 @@ def _step(sweep, box, pair, surplus):
     allowed = mu * sweep.total_weight
     for _ in range(HALVINGS):
         state = box.state_of_tau(box.slope(pair.state) + length * tau)
-        trial = Pair(sweep, box, state, x + length * x_move, (1 - length) * pair.lag)
-        after = surplus + length * surplus_move
+        after_x = np.maximum(x + length * x_move, LEAST)
+        trial = Pair(sweep, box, state, after_x, (1 - length) * pair.lag)
+        after = np.maximum(surplus + length * surplus_move, LEAST)
         bound = (1 - 0.01 * length) * norm + allowed
         if _norm(box.scale(state) * trial.lag, system.bend, trial.residual - after) <= bound:
             return trial, after, length

@@ -23,7 +23,7 @@ def margin_path(sweep, box, size, enough, tolerance):
     Parameters
     ----------
     sweep : Sweep
-        All of its rows count, whatever their weight.
+        All of its rows count, and their weights must be one.
     box : Box
     size : float
         How large ``D w`` may be in the box: the unit of the path.
@@ -78,12 +78,16 @@ class _Point:
 
     def step(self):
         """One predictor and corrector; False where rounding leaves no way on."""
-        room_below, room_above = self.coef - self.box.lower, self.box.upper - self.coef
         with np.errstate(all="ignore"):
-            scale = 1 / np.sqrt(self.above / room_above + self.below / room_below)
-            system = _Bordered(self.sweep, scale, self.surplus / self.rows)
-        if not np.all(np.isfinite(scale)):
+            return self._step()
+
+    def _step(self):
+        room_below, room_above = self.coef - self.box.lower, self.box.upper - self.coef
+        scale = 1 / np.sqrt(self.above / room_above + self.below / room_below)
+        stiffness = self.surplus / self.rows
+        if not (np.all(np.isfinite(scale)) and np.all(np.isfinite(stiffness))):
             return False
+        system = _Bordered(self.sweep, scale, stiffness)
         unmet = self.reach - self.margin - self.surplus
         excess = self.rows.sum() - 1
         values = (self.rows, self.surplus, self.below, room_below, self.above, room_above)
@@ -120,6 +124,8 @@ class _Point:
         margin, reach, *moves = direction(*wanted)
         length = min(1.0, TO_THE_BOUNDARY * _longest(values, moves))
         if not (np.isfinite(length) and np.isfinite(margin)) or length < 1e-8:
+            return False
+        if not all(np.all(np.isfinite(move)) for move in (reach, *moves)):
             return False
         self.margin += length * margin
         self.reach = self.reach + length * reach

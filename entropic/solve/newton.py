@@ -65,7 +65,7 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None):
         if status is Status.INTERRUPTED or status is Status.MAX_ITER or at.gap == 0:
             break
         # At the goal the next factor is all but paid for: one step more squares the gap.
-        if status is Status.CONVERGED and not step.polishes:
+        if status is Status.CONVERGED and not (step.polishes and n_iter < max_iter):
             break
         following, length = _advance(sweep, box, step, at, goal, status is not None)
         if following is None:

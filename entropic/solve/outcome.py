@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -80,6 +81,17 @@ class Outcome:
     @property
     def converged(self):
         return self.status is Status.CONVERGED
+
+    def describe(self, goal, goal_norm):
+        """Put status and figures into ``message``; a proof keeps its own words."""
+        if self.status is Status.NOT_SEPARABLE:
+            return
+        figures = dict(gap=self.gap, goal=goal, n_iter=self.n_iter)
+        self.message = MESSAGES[self.status].format(**figures)
+        if goal_norm < math.inf:
+            self.message += (
+                f" The residual is {self.residual_norm:.1e}, for a goal of {goal_norm:.1e}."
+            )
 
 
 # One sentence an ending; filled with the figures of a solver's report and the goal.

@@ -16,6 +16,7 @@ from .continuation import solve_with_slack
 from .entropy import Box, Loss
 from .exact import solve_exact
 from .outcome import MESSAGES, Outcome, Status
+from .rounding import with_rounding
 from .rows import rows_of
 from .spectral import RULES, spectral
 from .sweep import Sweep
@@ -23,6 +24,8 @@ from .target import Target
 from .threads import effective_threads
 from .units import check_sizes, solve_in_units
 from .used_columns import extended, restricted, used_columns
+
+AIM = 0.9
 
 
 def solve(
@@ -111,7 +114,7 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
     -------
     Outcome
     """
-    check_sizes(sweep, box)
+    entry = check_sizes(sweep, box)
     used = used_columns(sweep)
     if used is not None:
         part, small = restricted(sweep, box, used)
@@ -127,12 +130,16 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
         return extended(outcome, sweep, box, used, part)
 
     def run(box, callback):
-        options = dict(tol=tol, max_iter=max_iter, start=start, callback=callback)
+        # the solvers aim a little below, to leave room for what rounding hides
+        aim = AIM * tol
+        options = dict(tol=aim, max_iter=max_iter, start=start, callback=callback)
         if solver in RULES:
-            return spectral(sweep, box, solver=solver, **options)
-        if sweep.target.loss.slack == 0:
-            return solve_exact(sweep, box, **options)
-        return _outcome(sweep, box, solve_with_slack(sweep, box, **options), tol)
+            outcome = spectral(sweep, box, solver=solver, **options)
+        elif sweep.target.loss.slack == 0:
+            outcome = solve_exact(sweep, box, **options)
+        else:
+            outcome = _outcome(sweep, box, solve_with_slack(sweep, box, **options), aim)
+        return with_rounding(sweep, box, outcome, tol, entry)
 
     return solve_in_units(sweep, box, tol, callback, run)
 

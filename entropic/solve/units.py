@@ -15,7 +15,8 @@ import numpy as np
 
 from .continuation import posed
 from .entropy import Box
-from .outcome import MESSAGES, Status
+from .outcome import Status
+from .rounding import largest_entry
 
 WIDEST = 2.0**50  # weights between this and its inverse are left as they are
 LEAST_ENTROPY = 1e-6  # of what tol allows a coefficient
@@ -26,7 +27,12 @@ def check_sizes(sweep, box):
     """Refuse rows as they are stored that no multiplier in double precision could certify.
 
     A rounding of ``D^T lambda`` moves the dual by the square of ``max |D_ij| max |w_j|`` times
-    1e-16. Scaled columns and streamed rows are not looked at.
+    1e-16. Of scaled columns, monomials and streamed rows the gap tells (rounding.py).
+
+    Returns
+    -------
+    float or None
+        The largest of the rows' numbers, where it was looked for.
 
     Raises
     ------
@@ -40,17 +46,19 @@ def check_sizes(sweep, box):
             "divide the rows and the offset by the same number."
         )
     design = getattr(sweep, "design", None)
-    values = getattr(getattr(design, "rows", None), "values", None)
-    if values is None or design.scale is not None or values.size == 0:
-        return
+    if design is None or design.scale is not None:
+        return None
+    entry = largest_entry(design.rows)
     reach = max(float(np.max(np.abs(box.lower))), float(np.max(np.abs(box.upper))))
-    entry = max(float(np.max(values)), -float(np.min(values)))
+    if entry is None or hasattr(design.rows, "listing"):
+        return entry
     if entry * reach > LARGEST:
         raise ValueError(
             f"The rows hold an entry of size {entry:.1e} and their coefficients may reach "
             f"{reach:.1e}; the product must not pass {LARGEST:.0e}: standardize or divide the "
             "columns, or lower the bounds."
         )
+    return entry
 
 
 def solve_in_units(sweep, box, tol, callback, run):
@@ -91,9 +99,9 @@ def solve_in_units(sweep, box, tol, callback, run):
     goal = tol * sweep.total_weight
     if outcome.status is Status.CONVERGED and outcome.gap > goal:
         outcome.status = Status.PRECISION
-    if outcome.status in MESSAGES:
-        figures = dict(gap=outcome.gap, goal=goal, n_iter=outcome.n_iter)
-        outcome.message = MESSAGES[outcome.status].format(**figures)
+    counted = np.count_nonzero(np.broadcast_to(sweep.target.weights > 0, sweep.n_samples))
+    exact = sweep.target.loss.slack == 0
+    outcome.describe(goal, math.sqrt(tol * counted) if exact else math.inf)
     return outcome
 
 

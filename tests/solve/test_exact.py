@@ -171,6 +171,18 @@ def test_points_with_both_labels():
     assert left_out.separable is True and left_out.multipliers[-1] == 0
 
 
+@pytest.mark.parametrize("name", ["circles", "blobs", "breast cancer"])
+def test_positive_weights_say_nothing_of_the_margin(name):
+    X, y = SETS[name]
+    plain = separability((X - X.mean(axis=0)) / X.std(axis=0), y, standardize=False)
+    for spread in (1, 8, 150):
+        weights = 10.0 ** np.random.default_rng(0).uniform(-spread, spread, len(y))
+        X_scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+        found = separability(X_scaled, y, standardize=False, sample_weight=weights)
+        assert found.separable is plain.separable is not None
+        assert found.margin_bound == plain.margin_bound and found.margin == plain.margin
+
+
 def test_sparse_and_dense_agree():
     X = sp.random(300, 40, 0.2, random_state=0, format="csr")
     y = np.asarray(X @ np.linspace(-1, 1, 40) > 0)
