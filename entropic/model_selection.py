@@ -61,7 +61,8 @@ class EntropicClassifierCV(EntropicClassifier):
     Parameters
     ----------
     degrees : sequence of int or None
-        None tries 1 to 6, stopping where the monomials would outnumber the rows.
+        None tries 1 to 6, stopping where the monomials would outnumber the rows, and 1 alone
+        with ``monotonic_cst``.
     bounds, Cs, slacks : sequences of float
     constraints : sequence of {"equality", "inequality"}
     scoring : {"neg_log_loss", "accuracy", "balanced_accuracy", "roc_auc"}
@@ -72,10 +73,14 @@ class EntropicClassifierCV(EntropicClassifier):
         error of it. Simpler is a lower degree, then a smaller bound, then more slack.
     cv : int, splitter, iterable or None
         None judges by leave-one-out in closed form; anything else asks for ordinary folds,
-        whose held-out scores are judged together.
+        whose held-out scores are judged together. Groups come as an iterable of their splits.
     interaction_only, margin, fit_intercept, standardize, monotonic_cst, class_weight, \
-certainty, solver, tol, max_iter, n_jobs, verbose, callback
+certainty, solver, tol, max_iter, n_jobs
         As in :class:`EntropicClassifier`, for all candidates.
+    verbose : int
+        Above 0 prints the score of every candidate, and then the steps of the last fit.
+    callback : callable or None
+        As in :class:`EntropicClassifier`, for the last fit.
 
     Attributes
     ----------
@@ -194,22 +199,31 @@ certainty, solver, tol, max_iter, n_jobs, verbose, callback
         """Candidates' values by parameter, checked, from the simplest to the most flexible."""
         checks.check_choice(self.scoring, "scoring", tuple(SCORINGS))
         checks.check_choice(self.rule, "rule", RULES)
+        # a hyperplane alone can be held to directions
+        auto = AUTO_DEGREES if self.monotonic_cst is None else AUTO_DEGREES[:1]
+        degrees = auto if self.degrees is None else self.degrees
         grid = {
-            "degree": checks.check_list(self.degrees or AUTO_DEGREES, "degrees"),
+            "degree": checks.check_list(degrees, "degrees"),
             "constraint": checks.check_list(self.constraints, "constraints"),
-            "slack": sorted(checks.check_list(self.slacks, "slacks"), reverse=True),
+            "slack": checks.check_list(self.slacks, "slacks"),
             "C": checks.check_list(self.Cs, "Cs"),
             "bound": checks.check_list(self.bounds, "bounds"),
         }
-        for name in ("degree", "C", "bound"):
-            grid[name] = sorted(grid[name])
         for values in product(*grid.values()):
             self._candidate(**dict(zip(grid, values, strict=True)))._check_parameters()
+        for name in ("degree", "slack", "C", "bound"):
+            grid[name] = sorted(grid[name], reverse=name == "slack")
         return grid
 
     def _choice(self):
-        """Index of the candidate that the rule takes."""
+        """Index of the candidate that the rule takes, among those that reached their optimum.
+
+        Left-out scores are those of an optimum; elsewhere they mean little. Where no candidate
+        reached its own, all are judged.
+        """
         score, error = self.results_["score"], self.results_["standard_error"]
+        if np.any(self.results_["converged"]):
+            score = np.where(self.results_["converged"], score, -np.inf)
         best = int(np.argmax(score))
         if self.rule == "best":
             return best
@@ -263,18 +277,29 @@ certainty, solver, tol, max_iter, n_jobs, verbose, callback
         given = np.broadcast_to(given, len(labels))
         weights = np.broadcast_to(weights, len(labels))
         folds = list(check_cv(self.cv, labels, classifier=True).split(X, labels))
+        tested = np.concatenate([np.arange(len(labels))[test] for _, test in folds])
+        for label, members in zip(template.classes_, (~positive, positive), strict=True):
+            if not np.any(weights[tested][members[tested]] > 0):
+                raise ValueError(
+                    f"No fold of cv holds out a row of weight with the label {label}; "
+                    "give folds that judge both classes."
+                )
         grid = {**grid, "degree": self._degrees(grid["degree"], X)}
         for values in product(*grid.values()):
             candidate = dict(zip(grid, values, strict=True))
-            model = self._candidate(**candidate, tol=max(SEARCH_TOL, self.tol))
+            model = self._candidate(
+                **candidate, tol=max(SEARCH_TOL, self.tol), verbose=0, callback=None
+            )
             scores, figures = [], []
-            for train, test in folds:
+            for number, (train, test) in enumerate(folds, 1):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)
-                    model.fit(X[train], labels[train], given[train])
+                    try:
+                        model.fit(X[train], labels[train], given[train])
+                    except ValueError as error:
+                        raise ValueError(f"Fold {number} of {len(folds)}: {error}") from error
                 scores.append(model.decision_function(X[test]))
                 figures.append(_fitted_figures(model))
-            tested = np.concatenate([test for _, test in folds])
             worst = {
                 name: (min if name == "converged" else max)(part[name] for part in figures)
                 for name in figures[0]

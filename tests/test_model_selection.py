@@ -140,8 +140,41 @@ def test_folds_judge_held_out_scores(circles, cv):
 def test_folds_that_a_class_is_missing_from_are_named(circles):
     X, y = circles
     order = np.argsort(y)
-    with pytest.raises(ValueError, match="class"):
+    with pytest.raises(ValueError, match=r"Fold 1 of 2: .* 1 class"):
         small_search(cv=KFold(2)).fit(X[order], y[order])
+    only_zeros = [(np.arange(len(y)), np.flatnonzero(y == 0))]
+    with pytest.raises(ValueError, match="holds out a row of weight with the label 1"):
+        small_search(cv=only_zeros).fit(X, y)
+
+
+def test_folds_are_silent_and_leave_the_callback_alone(circles, capsys):
+    seen, alone = [], []
+    model = small_search(cv=3, degrees=[1], bounds=[1.0], verbose=1, callback=seen.append)
+    model.fit(*circles)
+    EntropicClassifier(**model.best_params_, callback=alone.append).fit(*circles)
+    assert seen == alone  # the last fit's steps and no others
+    assert capsys.readouterr().out.count("\n") == 2 + len(seen)
+
+
+def test_a_candidate_without_an_optimum_is_not_taken():
+    """The exact constraint cannot be met by classes that overlap: its scores mean nothing."""
+    X, y = make_moons(60, noise=0.4, random_state=8)
+    options = dict(degrees=[1], slacks=[0.0, 0.1], scoring="roc_auc")
+    model = small_search(**options).fit(X, y)
+    table = model.results_
+    assert not np.any(table["converged"][table["slack"] == 0])
+    assert np.max(table["score"]) > model.best_score_  # one of them looked better
+    assert model.best_params_["slack"] == 0.1 and model.converged_
+
+
+def test_values_of_any_sequence_become_plain(circles):
+    model = small_search(degrees=np.array([1, 2]), bounds=np.logspace(-1, 1, 2)).fit(*circles)
+    assert {type(value) for value in model.best_params_.values()} == {int, float, str}
+
+
+def test_directions_allow_hyperplanes_only(circles):
+    model = small_search(degrees=None, monotonic_cst=[1, 0]).fit(*circles)
+    assert set(model.results_["degree"]) == {1}
 
 
 def test_automatic_degrees_stop_where_monomials_outnumber_rows():
@@ -170,6 +203,8 @@ def test_sparse_rows_and_frames(circles):
     ("options", "message"),
     [
         ({"bounds": []}, "bounds is empty"),
+        ({"degrees": []}, "degrees is empty"),
+        ({"bounds": [1.0, "wide"]}, "bound must be a number"),
         ({"bounds": [0.0]}, "bound"),
         ({"degrees": 3}, "degrees must be a list"),
         ({"degrees": [1.5]}, "degree must be an integer"),

@@ -41,12 +41,12 @@ def check_count(value, name, low=1):
 
 
 def check_list(values, name):
-    """A sequence with at least one entry, as a list."""
+    """A sequence with at least one entry, as a list of plain Python values."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, np.ndarray, range)):
         raise ValueError(f"{name} must be a list of values to try, not {values!r}.")
     if not len(values):
         raise ValueError(f"{name} is empty; give at least one value to try.")
-    return list(values)
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
 def check_solver_options(constraint, slack, solver, tol, max_iter, entropy_weight):
@@ -149,10 +149,10 @@ def check_reject_label(label, classes):
     value = np.asarray(label)
     if classes.tolist().count(label if value.ndim == 0 else None):
         raise ValueError(f"reject_label={label!r} is one of the classes; choose another.")
-    text = classes.dtype.kind in "US" or (
+    text = classes.dtype.kind == "U" or (
         classes.dtype.kind == "O" and all(isinstance(known, str) for known in classes)
     )
-    if value.ndim or value.dtype.kind not in ("US" if text else "buif"):
+    if value.ndim or value.dtype.kind not in ("U" if text else "buif"):
         raise ValueError(
             f"reject_label={label!r} does not fit the labels {classes.tolist()}; "
             f"give {'a string' if text else 'a number'}."

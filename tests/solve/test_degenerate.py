@@ -145,3 +145,12 @@ def test_the_estimator(data, bound, slack, constraint):
 def test_labels_that_contradict_each_other():
     model = EntropicClassifier(slack=1e-6).fit([[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1])
     assert model.converged_ and np.all(np.abs(model.decision_function([[0.0], [1.0]])) < 1e-9)
+
+
+def test_the_margins_path_ends_quietly_with_a_coefficient_on_its_bound():
+    """A few rows of very unlike weight push coefficients onto the box, where no room is left."""
+    for seed in (218, 232, 255, 256):
+        rng = np.random.default_rng(seed)
+        rows, weights = rng.normal(size=(4, 3)), 10.0 ** rng.integers(-6, 6, 4)
+        model = EntropicClassifier(slack=0.0).fit(rows, [0, 1, 1, 0], weights)
+        assert np.all(np.isfinite(model.decision_function(rows)))

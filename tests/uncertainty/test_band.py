@@ -99,7 +99,9 @@ def test_rejected_rows_have_the_label_asked_for(labels, reject):
     assert said[~uncertain].tolist() == fitted.predict(X[~uncertain]).tolist()
 
 
-@pytest.mark.parametrize(("labels", "reject"), [((0, 1), "?"), (("a", "b"), 0), ((0, 1), 1)])
+@pytest.mark.parametrize(
+    ("labels", "reject"), [((0, 1), "?"), (("a", "b"), 0), ((0, 1), 1), (("a", "b"), b"?")]
+)
 def test_a_label_that_does_not_fit_is_refused(labels, reject):
     X = np.arange(8.0)[:, None]
     fitted = EntropicClassifier().fit(X, np.array(labels)[[0, 0, 0, 1, 0, 1, 1, 1]])
