@@ -25,42 +25,52 @@ static ALWAYS_INLINE ptrdiff_t NAME(rows_ahead)(const block *b)
     (centred ? quad_minus(QUAD_LOAD((a) + (j)), quad_load_double(centre + (j)))                  \
              : QUAD_LOAD((a) + (j)))
 
-/* Products of four rows with coef: each coefficient is loaded once for the four. Meanwhile half
- * of the rows `ahead` is asked for, and by add4 the other half: memory is busy all the time,
- * though each block is read twice. */
+/* Products of four rows with coef: each coefficient is loaded once for the four. `last` holds
+ * those of the columns that whole quads leave over, in the places they have in a row's last quad.
+ * Meanwhile half of the rows `ahead` is asked for, and by add4 the other half: memory is busy all
+ * the time, though each block is read twice. */
 static ALWAYS_INLINE void NAME(dot4)(const T *restrict a, ptrdiff_t stride, ptrdiff_t n,
-                                     const double *restrict coef, const double *restrict centre,
-                                     int centred, ptrdiff_t ahead, double *restrict out)
+                                     const double *restrict coef, quad last,
+                                     const double *restrict centre, int centred, ptrdiff_t ahead,
+                                     double *restrict out)
 {
     const T *restrict a1 = a + stride, *restrict a2 = a1 + stride, *restrict a3 = a2 + stride;
     quad s0 = quad_all(0), s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;
     ptrdiff_t j = 0;
-    for (; j + LINE <= n; j += LINE) {
-        PREFETCH(a + j, ahead);
-        PREFETCH(a1 + j, ahead);
-        for (ptrdiff_t k = j; k < j + LINE; k += 8) {
-            quad c = quad_load_double(coef + k), d = quad_load_double(coef + k + 4);
-            s0 = quad_add_product(s0, LOAD(a, k), c);
-            s1 = quad_add_product(s1, LOAD(a1, k), c);
-            s2 = quad_add_product(s2, LOAD(a2, k), c);
-            s3 = quad_add_product(s3, LOAD(a3, k), c);
-            t0 = quad_add_product(t0, LOAD(a, k + 4), d);
-            t1 = quad_add_product(t1, LOAD(a1, k + 4), d);
-            t2 = quad_add_product(t2, LOAD(a2, k + 4), d);
-            t3 = quad_add_product(t3, LOAD(a3, k + 4), d);
+    for (; j + 8 <= n; j += 8) {
+        if (ahead && j % LINE == 0) {
+            PREFETCH(a + j, ahead);
+            PREFETCH(a1 + j, ahead);
         }
+        quad c = quad_load_double(coef + j), d = quad_load_double(coef + j + 4);
+        s0 = quad_add_product(s0, LOAD(a, j), c);
+        s1 = quad_add_product(s1, LOAD(a1, j), c);
+        s2 = quad_add_product(s2, LOAD(a2, j), c);
+        s3 = quad_add_product(s3, LOAD(a3, j), c);
+        t0 = quad_add_product(t0, LOAD(a, j + 4), d);
+        t1 = quad_add_product(t1, LOAD(a1, j + 4), d);
+        t2 = quad_add_product(t2, LOAD(a2, j + 4), d);
+        t3 = quad_add_product(t3, LOAD(a3, j + 4), d);
     }
-    double rest[4] = {coef[n], coef[n], coef[n], coef[n]};
-    for (; j < n; j++) {
-        rest[0] += READ(a, j) * coef[j];
-        rest[1] += READ(a1, j) * coef[j];
-        rest[2] += READ(a2, j) * coef[j];
-        rest[3] += READ(a3, j) * coef[j];
+    if (j + 4 <= n) {
+        quad c = quad_load_double(coef + j);
+        s0 = quad_add_product(s0, LOAD(a, j), c);
+        s1 = quad_add_product(s1, LOAD(a1, j), c);
+        s2 = quad_add_product(s2, LOAD(a2, j), c);
+        s3 = quad_add_product(s3, LOAD(a3, j), c);
+        j += 4;
     }
-    out[0] = (quad_sum(s0) + quad_sum(t0)) + rest[0];
-    out[1] = (quad_sum(s1) + quad_sum(t1)) + rest[1];
-    out[2] = (quad_sum(s2) + quad_sum(t2)) + rest[2];
-    out[3] = (quad_sum(s3) + quad_sum(t3)) + rest[3];
+    if (j < n) {
+        t0 = quad_add_product(t0, LOAD(a, n - 4), last);
+        t1 = quad_add_product(t1, LOAD(a1, n - 4), last);
+        t2 = quad_add_product(t2, LOAD(a2, n - 4), last);
+        t3 = quad_add_product(t3, LOAD(a3, n - 4), last);
+    }
+    s0 = quad_plus(s0, t0), s1 = quad_plus(s1, t1);
+    s2 = quad_plus(s2, t2), s3 = quad_plus(s3, t3);
+    quad_transpose(&s0, &s1, &s2, &s3);
+    s0 = quad_plus(quad_plus(s0, s1), quad_plus(s2, s3));
+    quad_store(out, quad_plus(s0, quad_all(coef[n])));
 }
 
 static ALWAYS_INLINE double NAME(dot1)(const T *restrict a, ptrdiff_t n,
@@ -79,13 +89,16 @@ static ALWAYS_INLINE void NAME(dot_rows)(const block *b, const double *coef, int
     const T *a = (const T *)b->values;
     ptrdiff_t n = b->rows->n_columns, i = 0;
     ptrdiff_t ahead = NAME(rows_ahead)(b);
+    double last[4] = {0, 0, 0, 0};
+    for (ptrdiff_t j = n / 4 * 4; j < n; j++) last[j - (n - 4)] = coef[j];
     for (; i + 4 <= b->count; i += 4)
-        NAME(dot4)(a + i * b->stride, b->stride, n, coef, b->centre, centred, ahead, out + i);
+        NAME(dot4)(a + i * b->stride, b->stride, n, coef, quad_load_double(last), b->centre,
+                   centred, ahead, out + i);
     for (; i < b->count; i++)
         out[i] = NAME(dot1)(a + i * b->stride, n, coef, b->centre, centred);
 }
 
-/* Four rows into the gradient. */
+/* Four rows into the gradient: for rows so wide that a block has few of them. */
 static ALWAYS_INLINE void NAME(add4)(const T *restrict a, ptrdiff_t stride, ptrdiff_t n,
                                      const double *restrict pull, const double *restrict centre,
                                      int centred, ptrdiff_t ahead, double *restrict gradient)
@@ -94,21 +107,82 @@ static ALWAYS_INLINE void NAME(add4)(const T *restrict a, ptrdiff_t stride, ptrd
     quad p0 = quad_all(pull[0]), p1 = quad_all(pull[1]);
     quad p2 = quad_all(pull[2]), p3 = quad_all(pull[3]);
     ptrdiff_t j = 0;
-    for (; j + LINE <= n; j += LINE) {
-        PREFETCH(a2 + j, ahead);
-        PREFETCH(a3 + j, ahead);
-        for (ptrdiff_t k = j; k < j + LINE; k += 4) {
-            quad g = quad_load_double(gradient + k);
-            g = quad_add_product(g, LOAD(a, k), p0);
-            g = quad_add_product(g, LOAD(a1, k), p1);
-            g = quad_add_product(g, LOAD(a2, k), p2);
-            g = quad_add_product(g, LOAD(a3, k), p3);
-            quad_store(gradient + k, g);
+    for (; j + 4 <= n; j += 4) {
+        if (ahead && j % LINE == 0) {
+            PREFETCH(a2 + j, ahead);
+            PREFETCH(a3 + j, ahead);
         }
+        quad g = quad_load_double(gradient + j);
+        g = quad_add_product(g, LOAD(a, j), p0);
+        g = quad_add_product(g, LOAD(a1, j), p1);
+        g = quad_add_product(g, LOAD(a2, j), p2);
+        g = quad_add_product(g, LOAD(a3, j), p3);
+        quad_store(gradient + j, g);
     }
     for (; j < n; j++)
         gradient[j] += (READ(a, j) * pull[0] + READ(a1, j) * pull[1])
                      + (READ(a2, j) * pull[2] + READ(a3, j) * pull[3]);
+}
+
+/* All rows into up to four quads of columns, the sums in registers: for narrower rows. A quad
+ * begins at most at n - 4, so that a row's last may overlap the one before. Two rows at a time,
+ * for additions take longer than loads. */
+static ALWAYS_INLINE void NAME(add_strip)(const T *restrict a, ptrdiff_t stride, ptrdiff_t count,
+                                          ptrdiff_t n, ptrdiff_t first, int quads,
+                                          const double *restrict pull,
+                                          const double *restrict centre, int centred,
+                                          double *restrict gradient)
+{
+    ptrdiff_t j0 = first, j1 = first + 4, j2 = first + 8, j3 = first + 12, i = 0;
+    ptrdiff_t end = n - 4, last = first + 4 * (quads - 1);
+    if (quads == 1) j0 = last > end ? end : last;
+    if (quads == 2) j1 = last > end ? end : last;
+    if (quads == 3) j2 = last > end ? end : last;
+    if (quads == 4) j3 = last > end ? end : last;
+    quad s0 = quad_all(0), s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;
+    for (; i + 2 <= count; i += 2) {
+        const T *restrict x = a + i * stride, *restrict y = x + stride;
+        quad p = quad_all(pull[i]), q = quad_all(pull[i + 1]);
+        s0 = quad_add_product(s0, LOAD(x, j0), p);
+        t0 = quad_add_product(t0, LOAD(y, j0), q);
+        if (quads > 1) s1 = quad_add_product(s1, LOAD(x, j1), p);
+        if (quads > 1) t1 = quad_add_product(t1, LOAD(y, j1), q);
+        if (quads > 2) s2 = quad_add_product(s2, LOAD(x, j2), p);
+        if (quads > 2) t2 = quad_add_product(t2, LOAD(y, j2), q);
+        if (quads > 3) s3 = quad_add_product(s3, LOAD(x, j3), p);
+        if (quads > 3) t3 = quad_add_product(t3, LOAD(y, j3), q);
+    }
+    if (i < count) {
+        const T *restrict x = a + i * stride;
+        quad p = quad_all(pull[i]);
+        s0 = quad_add_product(s0, LOAD(x, j0), p);
+        if (quads > 1) s1 = quad_add_product(s1, LOAD(x, j1), p);
+        if (quads > 2) s2 = quad_add_product(s2, LOAD(x, j2), p);
+        if (quads > 3) s3 = quad_add_product(s3, LOAD(x, j3), p);
+    }
+    double sums[16];
+    quad_store(sums, quad_plus(s0, t0));
+    quad_store(sums + 4, quad_plus(s1, t1));
+    quad_store(sums + 8, quad_plus(s2, t2));
+    quad_store(sums + 12, quad_plus(s3, t3));
+    ptrdiff_t shift = last > end ? last - end : 0; /* places of the last that overlap */
+    for (ptrdiff_t k = 0; k < 4 * (quads - 1); k++) gradient[first + k] += sums[k];
+    for (ptrdiff_t k = shift; k < 4; k++)
+        gradient[last - shift + k] += sums[4 * (quads - 1) + k];
+}
+
+static ALWAYS_INLINE void NAME(add_strips)(const block *b, const double *pull, int centred,
+                                           double *gradient)
+{
+    const T *a = (const T *)b->values;
+    ptrdiff_t n = b->rows->n_columns, stride = b->stride, count = b->count, j = 0;
+#define STRIP(quads)                                                                             \
+    NAME(add_strip)(a, stride, count, n, j, quads, pull, b->centre, centred, gradient)
+    for (; j + 12 < n; j += 16) STRIP(4);
+    if (j + 8 < n) STRIP(3);
+    else if (j + 4 < n) STRIP(2);
+    else if (j < n) STRIP(1);
+#undef STRIP
 }
 
 static ALWAYS_INLINE void NAME(add_rows)(const block *b, const double *pull, int centred,
@@ -118,6 +192,10 @@ static ALWAYS_INLINE void NAME(add_rows)(const block *b, const double *pull, int
     const double *restrict centre = b->centre;
     ptrdiff_t n = b->rows->n_columns, i = 0;
     ptrdiff_t ahead = NAME(rows_ahead)(b);
+    if (!ahead) {
+        NAME(add_strips)(b, pull, centred, gradient);
+        return;
+    }
     for (; i + 4 <= b->count; i += 4)
         NAME(add4)(a + i * b->stride, b->stride, n, pull + i, centre, centred, ahead, gradient);
     for (; i < b->count; i++) {
@@ -223,40 +301,35 @@ static ALWAYS_INLINE void NAME(pack_any)(const char *first, ptrdiff_t row_stride
         }
 }
 
-/* The same for rows whose numbers lie side by side, in squares of four by four. */
+/* Columns j, ..., j + 3 of four rows, turned. */
+static ALWAYS_INLINE void NAME(pack_square)(const T *a, ptrdiff_t stride, ptrdiff_t j,
+                                            const double *restrict centre, int centred,
+                                            double *restrict out, ptrdiff_t ld)
+{
+    quad r0 = LOAD(a, j), r1 = LOAD(a + stride, j);
+    quad r2 = LOAD(a + 2 * stride, j), r3 = LOAD(a + 3 * stride, j);
+    quad_transpose(&r0, &r1, &r2, &r3);
+    quad_store(out + j * ld, r0);
+    quad_store(out + (j + 1) * ld, r1);
+    quad_store(out + (j + 2) * ld, r2);
+    quad_store(out + (j + 3) * ld, r3);
+}
+
+/* The same for rows whose numbers lie side by side, in squares of four by four; the last square
+ * of a row lies partly on the one before it. */
 static ALWAYS_INLINE void NAME(pack_rows)(const T *a, ptrdiff_t stride, ptrdiff_t count,
                                           ptrdiff_t n, const double *centre, int centred,
                                           double *restrict out, ptrdiff_t ld)
 {
-    ptrdiff_t whole = count / 4 * 4, j = 0;
-    ptrdiff_t ahead = count * stride * (ptrdiff_t)sizeof(T);
-    for (; j + 4 <= n; j += 4) {
-        quad middle = centred ? quad_load_double(centre + j) : quad_all(0);
-        for (ptrdiff_t i = 0; i < whole; i += 4) {
-            const T *x = a + i * stride + j;
-            quad r0 = QUAD_LOAD(x), r1 = QUAD_LOAD(x + stride);
-            quad r2 = QUAD_LOAD(x + 2 * stride), r3 = QUAD_LOAD(x + 3 * stride);
-            if (j == 0)
-                for (ptrdiff_t line = 0; line < 4 * stride; line += LINE) PREFETCH(x + line, ahead);
-            if (centred) {
-                r0 = quad_minus(r0, middle);
-                r1 = quad_minus(r1, middle);
-                r2 = quad_minus(r2, middle);
-                r3 = quad_minus(r3, middle);
-            }
-            quad_transpose(&r0, &r1, &r2, &r3);
-            quad_store(out + j * ld + i, r0);
-            quad_store(out + (j + 1) * ld + i, r1);
-            quad_store(out + (j + 2) * ld + i, r2);
-            quad_store(out + (j + 3) * ld + i, r3);
-        }
+    ptrdiff_t whole = n < 4 ? 0 : count / 4 * 4;
+    for (ptrdiff_t i = 0; i < whole; i += 4) {
+        const T *x = a + i * stride;
+        ptrdiff_t j = 0;
+        for (; j + 4 <= n; j += 4) NAME(pack_square)(x, stride, j, centre, centred, out + i, ld);
+        if (j < n) NAME(pack_square)(x, stride, n - 4, centre, centred, out + i, ld);
     }
-    for (; j < n; j++)
-        for (ptrdiff_t i = 0; i < whole; i++)
-            out[j * ld + i] = (double)a[i * stride + j] - (centred ? centre[j] : 0.0);
     for (ptrdiff_t i = whole; i < count; i++)
-        for (j = 0; j < n; j++)
-            out[j * ld + i] = (double)a[i * stride + j] - (centred ? centre[j] : 0.0);
+        for (ptrdiff_t j = 0; j < n; j++) out[j * ld + i] = READ(a + i * stride, j);
 }
 
 CLONES static void NAME(dense_pack)(const rows *view, ptrdiff_t start, ptrdiff_t count,

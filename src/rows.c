@@ -47,7 +47,7 @@
 #undef NAME
 
 enum {
-    NARROW = 32,                /* columns below which rows are too short for loops along them */
+    NARROW = 4,                 /* columns below which rows are too short for loops along them */
     ROWS_BYTES = 16 << 10,      /* of a block read by rows: half of a small first-level cache */
     COLUMNS_BYTES = 256 << 10,  /* of a block read by columns: it needs many rows to pay */
     PADDING = 8                 /* a packed column starts on a cache line */
@@ -82,7 +82,7 @@ ptrdiff_t block_rows(const rows *view)
     }
     if (view->kind == ROWS_CONTIGUOUS) {
         count = ROWS_BYTES / (width * item_size(view)) / 4 * 4;
-        return count < 4 ? 4 : count > 64 ? 64 : count;
+        return count < 4 ? 4 : count > 128 ? 128 : count;
     }
     count = COLUMNS_BYTES / (width * (ptrdiff_t)sizeof(double)) / 8 * 8;
     return count < 8 ? 8 : count > 128 ? 128 : count;
