@@ -16,7 +16,7 @@ import numpy as np
 
 from .certificate import bracket_margin
 from .continuation import PAIR_SLACK, posed, solve_with_slack
-from .outcome import Outcome, Status
+from .outcome import Outcome, Status, least_score, norm
 
 ROUNDS = 12
 LEAST_SLACK = 1e-11
@@ -94,7 +94,7 @@ class _Figures:
         self.gap = ending.report["gap"] + float(np.abs(self.multipliers) @ np.abs(off))
         if sweep.target.loss.inequality:
             off = np.minimum(off, 0.0)
-        self.norm = float(np.linalg.norm(off))
+        self.norm = norm(off)
         terms = np.where(counted, weights * self.margins * (-x - 1), 0.0)
         self.objective = box.value(ending.state) + float(np.sum(terms))
 
@@ -137,7 +137,7 @@ def _outcome(sweep, box, best, bracket, goal, goal_norm, stopped, n_iter, max_it
         objective=best.objective,
         gap=best.gap,
         residual_norm=best.norm,
-        separation=float(np.min(best.reach + sweep.target.offset)),
+        separation=least_score(best.reach, sweep.target.offset),
         status=status,
         solver=best.solver,
         n_iter=n_iter,

@@ -8,6 +8,8 @@ from enum import Enum
 
 import numpy as np
 
+EPS = np.finfo(np.float64).eps
+
 
 class Status(str, Enum):
     """How a solver ended."""
@@ -92,6 +94,18 @@ class Outcome:
             self.message += (
                 f" The residual is {self.residual_norm:.1e}, for a goal of {goal_norm:.1e}."
             )
+
+
+def norm(values):
+    """The Euclidean norm of numbers whose squares may leave the range of doubles."""
+    largest = float(np.max(np.abs(values), initial=0.0))
+    return largest * float(np.linalg.norm(values / largest)) if largest > 0 else 0.0
+
+
+def least_score(reach, offset):
+    """``min_i D_i w`` from ``D_i w - y_i``, less what rounding may have added to it."""
+    lost = np.where(offset == 0, 0.0, EPS * (np.abs(reach) + np.abs(offset)))
+    return float(np.min(reach + offset - lost))
 
 
 # One sentence an ending; filled with the figures of a solver's report and the goal.

@@ -15,7 +15,7 @@ from entropic.data.design import Design
 from .continuation import solve_with_slack
 from .entropy import Box, Loss
 from .exact import solve_exact
-from .outcome import MESSAGES, Outcome, Status
+from .outcome import MESSAGES, Outcome, Status, least_score, norm
 from .rounding import with_rounding
 from .rows import rows_of
 from .spectral import RULES, spectral
@@ -158,8 +158,8 @@ def _outcome(sweep, box, ending, tol):
         multipliers=sweep.multipliers if ending.multipliers is None else ending.multipliers,
         objective=report["objective"],
         gap=report["gap"],
-        residual_norm=float(np.linalg.norm(violated)),
-        separation=float(np.min(sweep.reach + target.offset)),
+        residual_norm=norm(violated),
+        separation=least_score(sweep.reach, target.offset),
         status=status,
         solver=ending.solver,
         n_iter=report["n_iter"],

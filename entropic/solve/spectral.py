@@ -18,7 +18,7 @@ from .continuation import PAIR_SLACK
 from .entropy import Box
 from .exact import solve_exact
 from .numpy_spectral import FIGURES, Rule
-from .outcome import MESSAGES, Outcome, Status
+from .outcome import MESSAGES, Outcome, Status, least_score, norm
 from .target import Target
 
 STEPS = 50_000
@@ -161,22 +161,22 @@ class _Ascent:
         sweep, target = self.sweep, self.sweep.target
         state = self.scaled_box.state_of_tau(self.tau)
         violation = _details(sweep, self.ratio, self.residual)
-        norm = float(np.linalg.norm(violation[self.counted]))
+        residual_norm = norm(violation[self.counted])
         margins, status = np.exp(sweep.log_margins), report["status"]
         figures = dict(gap=report["gap"] * self.unit, goal=self.goal, n_iter=self.n_iter)
         objective, message = report["objective"] * self.unit, MESSAGES[status].format(**figures)
         if self.exact:
             terms = target.weights * margins * (sweep.log_margins - 1)
             objective = self.box.value(state) + float(np.sum(terms, where=self.counted))
-            message += f" The residual is {norm:.1e}, for a goal of {self.goal_norm:.1e}."
+            message += f" The residual is {residual_norm:.1e}, for a goal of {self.goal_norm:.1e}."
         return Outcome(
             coef=self.box.coef(state),
             margins=margins,
             multipliers=0.0 + target.weights * self.ratio,
             objective=objective,
             gap=figures["gap"],
-            residual_norm=norm,
-            separation=float(np.min(sweep.reach + target.offset)),
+            residual_norm=residual_norm,
+            separation=least_score(sweep.reach, target.offset),
             status=status,
             solver=solver,
             n_iter=self.n_iter,

@@ -95,3 +95,21 @@ def test_rows_that_ask_for_more_than_the_box_holds():
     outcome = solve(1e-140 * X, offset=asked, slack=0)
     assert outcome.status is Status.NOT_SEPARABLE
     assert outcome.margin_bound <= -asked.max() + 1e-9
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.1])
+@pytest.mark.parametrize("solver", ["auto", "spectral"])
+def test_the_separation_is_no_more_than_the_rows_show(solver, slack):
+    # next to an offset of 7e8, 1e-7 is rounded to 1.2e-7
+    outcome = solve([[1e-7]], lower=0.9, upper=1, offset=-7e8, slack=slack, solver=solver, tol=0.1)
+    assert outcome.separation <= 1e-7 * outcome.coef[0]
+
+
+def test_residuals_whose_squares_overflow_are_finite():
+    rows = [[3.0, -5.0], [90.0, 1.0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        outcome = solve(
+            rows, weights=1e-301, offset=3e7, slack=1e12, solver="spectral", max_iter=200
+        )
+    assert np.isfinite(outcome.residual_norm)
