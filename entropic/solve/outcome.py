@@ -54,7 +54,8 @@ class Outcome:
     n_iter, n_sweeps : int
         Steps, and reads of all rows.
     history : dict of lists
-        One entry a step: "gap", "objective", "step" and what the solver adds.
+        One entry a step, and one where each stage of a path starts: "gap", "objective", "step"
+        and what the solver adds. Without slack they are those of the problems on the way.
     message : str
         One sentence on the ending.
     state : array of shape (n_features,)
