@@ -17,8 +17,8 @@ from sklearn.model_selection import check_cv
 from .classifier import EntropicClassifier
 from .data import checks
 from .data.design import Design
+from .data.limits import listing_of
 from .solve.memory import machine_memory
-from .solve.monomial_listing import Listing
 from .solve.monomial_rows import MonomialRows
 from .solve.rows import rows_of
 from .uncertainty.leave_one_out import left_out
@@ -263,7 +263,7 @@ certainty, solver, tol, max_iter, n_jobs
             degree
             for degree in degrees
             if degree == degrees[0]
-            or Listing(n_features, degree, only).n_monomials <= MONOMIALS_A_ROW * n_samples
+            or listing_of(n_features, degree, only).n_monomials <= MONOMIALS_A_ROW * n_samples
         ]
 
     # ------------------------------------------------------------------ folds

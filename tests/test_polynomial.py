@@ -1,5 +1,7 @@
 """Polynomial surfaces: the same as the linear classifier on stored, scaled monomials."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -125,3 +127,18 @@ def test_what_cannot_fit_is_refused_with_its_true_size():
         EntropicClassifier(4).fit(X, [0, 1, 0, 1])
     with pytest.raises(ValueError, match="lower degree"):
         EntropicClassifier(9).fit(sp.csr_array((4, 120_006)), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("degree", "n_features", "only", "said"),
+    [
+        (10**9, 3, False, "degree=1000000000 of 3 features makes 166666667"),
+        (400, 400, False, "makes over 10**"),
+        (3000, 3000, True, "makes more than 2**2000 monomials"),
+    ],
+)
+def test_absurd_degrees_are_refused_at_once(degree, n_features, only, said):
+    X = np.random.default_rng(0).normal(size=(20, n_features))
+    model = EntropicClassifier(degree, interaction_only=only)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        model.fit(X, np.arange(20) % 2)

@@ -8,10 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from entropic.solve.memory import machine_memory, readable
-from entropic.solve.monomial_listing import LARGEST_INDEX
+from entropic.solve.monomial_listing import LARGEST_INDEX, Listing
 
 # Bytes that an entry of a block of sparse monomials takes while it is made.
 SPARSE_ENTRY_BYTES = 64
+# Where both degree and features are more, so many doublings are in the number of monomials.
+MOST_COUNTED = 2000
 # Vectors of one number a column that a fit holds at once.
 VECTORS = 16
 
@@ -37,12 +39,27 @@ def check_memory(n_bytes, what, remedy):
         )
 
 
+def listing_of(n_features, degree, interaction_only):
+    """The listing of some monomials, unless counting them alone would take long."""
+    if min(n_features, degree) > MOST_COUNTED:
+        raise ValueError(
+            f"degree={degree} of {n_features} features makes more than 2**{MOST_COUNTED} "
+            "monomials; lower degree or select features."
+        )
+    return Listing(n_features, degree, interaction_only)
+
+
+def _counted(n):
+    """A number in full, or its size where nobody would read its digits."""
+    return str(n) if n.bit_length() <= 400 else f"over 10**{int((n.bit_length() - 1) * 0.30103)}"
+
+
 def monomials_called(listing):
     """ "degree=2 of 120006 features makes 7200900020 monomials", for messages."""
     only = " with interaction_only" if listing.interaction_only else ""
     return (
         f"degree={listing.degree}{only} of {listing.n_features} features makes "
-        f"{listing.n_monomials} monomials"
+        f"{_counted(listing.n_monomials)} monomials"
     )
 
 

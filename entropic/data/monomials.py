@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from entropic.solve.monomial_listing import Listing
 from entropic.solve.monomial_rows import MonomialRows
 from entropic.solve.rows import even_ranges, rows_of
 
@@ -93,7 +92,7 @@ class Monomials(TransformerMixin, BaseEstimator):
 
     @property
     def _listing(self):
-        return Listing(self.n_features_in_, self.degree, self.interaction_only)
+        return limits.listing_of(self.n_features_in_, self.degree, self.interaction_only)
 
     def _check(self, X, reset=False):
         X = validate_data(

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from entropic.solve.backend import sweeps
-from entropic.solve.monomial_listing import Listing
 from entropic.solve.monomial_rows import MonomialRows
 from entropic.solve.rows import rows_of
 from entropic.solve.threads import effective_threads
@@ -67,7 +66,7 @@ def design_of(X, weights, monomials, *, scaled, constant, n_jobs=None, names=Non
         centre, factor = mean, np.where(still, 0.0, 1 / scale)
     elif scaled:
         factor = 1 / scale
-    listing = Listing(n_features, monomials.degree, monomials.interaction_only)
+    listing = limits.listing_of(n_features, monomials.degree, monomials.interaction_only)
     limits.check_numbered(listing)
     limits.check_block(listing, rows)
     columns = None if dense else _filled_columns(rows, listing)

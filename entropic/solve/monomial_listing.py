@@ -29,21 +29,19 @@ class Listing:
 
     Attributes
     ----------
-    counts : tuple of int
-        Monomials of degree 1, 2, ..., as Python ints.
     n_monomials : int
-        Their sum, a Python int of any size.
+        Their number, a Python int of any size.
     """
 
     def __init__(self, n_features, degree, interaction_only=False):
         self.n_features, self.degree = int(n_features), int(degree)
         self.interaction_only = bool(interaction_only)
         self.shift = int(self.interaction_only)
-        self.counts = tuple(
-            comb(self.n_features, d) if interaction_only else comb(self.n_features + d - 1, d)
-            for d in range(1, self.degree + 1)
-        )
-        self.n_monomials = sum(self.counts)
+        if interaction_only:
+            highest = min(self.degree, self.n_features)
+            self.n_monomials = sum(comb(self.n_features, d) for d in range(1, highest + 1))
+        else:
+            self.n_monomials = comb(self.n_features + self.degree, self.degree) - 1
 
     @cached_property
     def starts(self):
