@@ -79,7 +79,10 @@ def bracket_margin(sweep, box, *, narrow=False):
     uniform = np.full(len(chosen), 1 / len(chosen))
     bound, size = proven_bound(part, box, uniform)
     share = max(TOLERANCE, 4 * UNIT * (sweep.n_samples + sweep.n_features))
-    tolerance = size * share if size > TINY else TINY
+    # where a mean is subtracted by algebra, `size` holds what cancels; such a column is of size one
+    scaled = part.design.mean is not None
+    own = min(size, float(np.sum(np.maximum(np.abs(box.lower), box.upper)))) if scaled else size
+    tolerance = own * share if size > TINY else TINY
     best = Bracket(proven_margin(part, box.centre), bound, box.centre, uniform, tolerance)
     asked = np.broadcast_to(part.target.offset, part.n_samples)
     if np.ptp(asked) > 0:

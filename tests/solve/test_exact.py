@@ -183,6 +183,16 @@ def test_positive_weights_say_nothing_of_the_margin(name):
         assert found.margin_bound == plain.margin_bound and found.margin == plain.margin
 
 
+def test_what_cancels_is_no_proof():
+    """Two points are separable, also where subtracting the mean of sparse columns hides it."""
+    X = np.random.default_rng(0).standard_normal((2, 8))
+    for shift in (0.0, 1e4, 1e8, 1e10):
+        found = separability(sp.csr_array(X + shift), [0, 1], standardize=True)
+        assert found.separable is not False
+        assert found.tolerance < 1e-7
+        assert separability(X + shift, [0, 1]).separable is True
+
+
 def test_sparse_and_dense_agree():
     X = sp.random(300, 40, 0.2, random_state=0, format="csr")
     y = np.asarray(X @ np.linspace(-1, 1, 40) > 0)
