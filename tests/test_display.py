@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from entropic import EntropicClassifier
 
@@ -148,5 +150,65 @@ def test_convergence_shows_the_gaps():
 def test_predictions_of_one_class_are_refused():
     with pytest.raises(ValueError, match="1 different labels"):
         RiskCoverageDisplay.from_predictions([1, 1], [0.5, -0.5])
-    with pytest.raises(ValueError, match="as many of each"):
+    with pytest.raises(ValueError, match="one number a row"):
         RiskCoverageDisplay.from_predictions([1, 0], [0.5])
+
+
+def test_a_frame_with_words_is_drawn_at_their_most_frequent_value(moons):
+    pandas = pytest.importorskip("pandas")
+    _, X, y = moons
+    kind = pandas.Categorical(np.where(np.arange(200) % 3, "often", "rare"))
+    frame = pandas.DataFrame({"a": X[:, 0], "kind": kind, "b": X[:, 1]})
+    encode = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
+    pipeline = make_pipeline(encode, EntropicClassifier()).fit(frame, y)
+    options = dict(features=("a", "b"), grid_resolution=6)
+    for fixed, value in [(None, "often"), ({"kind": "rare"}, "rare")]:
+        shown = BoundaryDisplay.from_estimator(pipeline, frame, y, fixed=fixed, **options)
+        row = frame.iloc[:1].assign(a=shown.first[1, 2], b=shown.second[1, 2], kind=value)
+        assert shown.scores[1, 2] == pytest.approx(pipeline.decision_function(row)[0], rel=1e-12)
+    with pytest.raises(ValueError, match="'kind', which holds no numbers"):
+        BoundaryDisplay.from_estimator(pipeline, frame, features=("a", "kind"))
+
+
+def test_rows_that_no_plane_can_show_are_named(moons):
+    model, X, y = moons
+    with pytest.raises(ValueError, match="single column"):
+        BoundaryDisplay.from_estimator(EntropicClassifier().fit(X[:, :1], y), X[:, :1])
+    with pytest.raises(ValueError, match="X is sparse"):
+        BoundaryDisplay.from_estimator(model, sp.csr_array(X))
+
+
+@pytest.mark.parametrize(
+    "display", [BoundaryDisplay, ScoreHistogramDisplay, RiskCoverageDisplay, ReliabilityDisplay]
+)
+def test_labels_that_are_no_class_are_named(moons, display):
+    model, X, y = moons
+    with pytest.raises(ValueError, match="label 2 in row 3"):
+        display.from_estimator(model, X, np.where(np.arange(200) == 3, 2, y))
+    with pytest.raises(ValueError, match="150 labels for 200 rows"):
+        display.from_estimator(model, X, y[:150])
+
+
+@pytest.mark.parametrize(
+    ("display", "bad"),
+    [
+        (ScoreHistogramDisplay, np.nan),
+        (RiskCoverageDisplay, np.inf),
+        (ReliabilityDisplay, np.nan),
+        (ReliabilityDisplay, -0.5),
+    ],
+)
+def test_predictions_that_are_none_are_named(display, bad):
+    with pytest.raises(ValueError, match="in row 1; give"):
+        display.from_predictions([0, 1, 1], [0.2, bad, 0.9])
+
+
+def test_a_band_without_ends_fills_the_histogram(moons):
+    _, X, y = moons
+    model = EntropicClassifier().fit(X, y)
+    with pytest.warns(UserWarning, match="every row is uncertain"):
+        model.conformalize(X[:6], y[:6], 0.99)
+    shown = ScoreHistogramDisplay.from_estimator(model, X, y)
+    shown.figure_.canvas.draw()
+    assert np.all(np.isfinite(shown.ax_.get_xlim()))
+    BoundaryDisplay.from_estimator(model, X, y, grid_resolution=5)
