@@ -7,7 +7,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from entropic.solve.memory import machine_memory, readable
+from entropic.solve.memory import check_memory
 from entropic.solve.monomial_listing import LARGEST_INDEX, Listing
 
 # Bytes that an entry of a block of sparse monomials takes while it is made.
@@ -16,27 +16,6 @@ SPARSE_ENTRY_BYTES = 64
 MOST_COUNTED = 2000
 # Vectors of one number a column that a fit holds at once.
 VECTORS = 16
-
-
-def check_memory(n_bytes, what, remedy):
-    """Refuse an allocation of more than the machine's memory.
-
-    Parameters
-    ----------
-    n_bytes : int
-        A Python int, so that no size wraps.
-    what, remedy : str
-        The start of the sentence, and what to do about it.
-
-    Raises
-    ------
-    ValueError
-    """
-    if n_bytes > machine_memory():
-        raise ValueError(
-            f"{what} would take {readable(n_bytes)} of memory, and this machine has "
-            f"{readable(machine_memory())}; {remedy}."
-        )
 
 
 def listing_of(n_features, degree, interaction_only):

@@ -30,13 +30,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .memory import machine_memory
+from .memory import check_memory, memory_limit
+from .monomial_rows import MonomialRows
 
 # Seconds a unit of work.
 DENSE_NUMBER = 5e-10  # one stored number in one sweep
+STREAMED_NUMBER = 3e-10  # one number made as it is needed
 SPARSE_NUMBER = 2.5e-9
 SAMPLE = 2e-8  # the loss and its derivatives
-DENSE_PAIR = 6e-11  # one product inside a block-wise matrix product
+DENSE_PAIR = 9e-11  # one product inside a block-wise matrix product
 SPARSE_PAIR = 1.5e-9  # one product scattered into a matrix
 FACTOR_FLOP = 6e-11  # one multiply-add of a Cholesky factor
 CALL = 5e-5  # a sweep's fixed cost
@@ -61,6 +63,8 @@ class Work:
     random_access : bool
         Whether single rows can be taken and per-sample arrays are kept: rows in memory. What can
         only be streamed is solved with the curvature that comes with each read, where it fits.
+    streamed : bool
+        Whether numbers are made as they are needed: no sweep waits for memory.
     """
 
     n_samples: int
@@ -70,12 +74,14 @@ class Work:
     cross: int
     sparse: bool = False
     random_access: bool = True
+    streamed: bool = False
 
     @classmethod
-    def dense(cls, n_samples, n_features, random_access=True):
+    def dense(cls, n_samples, n_features, random_access=True, streamed=False):
         """Rows of which every number is stored, or computed as it is needed."""
         m, n = int(n_samples), int(n_features)
-        return cls(m, n, m * n, m * n * (n + 1) // 2, n * m * (m + 1) // 2, False, random_access)
+        pairs, cross = m * n * (n + 1) // 2, n * m * (m + 1) // 2
+        return cls(m, n, m * n, pairs, cross, False, random_access, streamed)
 
     @classmethod
     def of(cls, design):
@@ -83,7 +89,7 @@ class Work:
         rows = design.rows
         n_samples, n_features = int(design.n_samples), int(design.n_features)
         if rows.columns is None:
-            return cls.dense(n_samples, n_features)
+            return cls.dense(n_samples, n_features, streamed=isinstance(rows, MonomialRows))
         in_row = rows.entries_per_row() + float(design.constant)
         entries = float(in_row.sum())
         # The columns' counts take a read of the indices; without them their mean, from below.
@@ -96,7 +102,8 @@ class Work:
     @property
     def sweep(self):
         """Seconds of one sweep."""
-        number = SPARSE_NUMBER if self.sparse else DENSE_NUMBER
+        number = STREAMED_NUMBER if self.streamed else DENSE_NUMBER
+        number = SPARSE_NUMBER if self.sparse else number
         return CALL + self.entries * number + self.n_samples * SAMPLE
 
     @property
@@ -187,14 +194,9 @@ def check_fits(n_features, needed, limit=None):
     ValueError
         Naming both numbers.
     """
-    limit = memory_limit() if limit is None else limit
-    if needed > limit:
-        raise ValueError(
-            f"A design of {int(n_features)} columns needs {int(needed)} bytes of memory, and "
-            f"{int(limit)} can be had; lower degree, use interaction_only or fewer features."
-        )
-
-
-def memory_limit():
-    """Bytes that the matrices of one problem may take: four fifths of the machine's memory."""
-    return machine_memory() * 4 // 5
+    check_memory(
+        int(needed),
+        f"A fit of {int(n_features)} columns",
+        "lower degree, use interaction_only or fewer features",
+        limit,
+    )

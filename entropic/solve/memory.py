@@ -1,4 +1,4 @@
-"""How much memory this process may use."""
+"""How much memory one problem may take, and the refusal of what takes more."""
 
 from __future__ import annotations
 
@@ -28,6 +28,35 @@ def machine_memory():
         with suppress(OSError, ValueError):  # no such group, or "max"
             limit = min(limit, int(path.read_text()))
     return limit
+
+
+def memory_limit():
+    """Bytes that one problem may take: four fifths of the machine's memory."""
+    return machine_memory() * 4 // 5
+
+
+def check_memory(n_bytes, what, remedy, limit=None):
+    """Refuse an allocation that does not fit, before it is tried.
+
+    Parameters
+    ----------
+    n_bytes : int
+        A Python int, so that no size wraps.
+    what, remedy : str
+        The start of the sentence, and what to do about it.
+    limit : int or None
+        Bytes that may be allocated; None is :func:`memory_limit`.
+
+    Raises
+    ------
+    ValueError
+    """
+    limit = memory_limit() if limit is None else limit
+    if n_bytes > limit:
+        raise ValueError(
+            f"{what} would take {readable(n_bytes)} of memory, and {readable(limit)} can be had; "
+            f"{remedy}."
+        )
 
 
 def readable(n_bytes):

@@ -25,6 +25,10 @@ from .factor import Factor
 ROWS_A_COLUMN = 10
 # The sample must be this much smaller than the data to be worth its trouble.
 SAMPLE_SHARE = 3
+# The first sample is taken at this share of its price: what has already run for so long without
+# any factor will go on for longer. A later one, of the curvature as it has changed since, saves
+# few iterations; each must have been earned by this many times as much as the one before.
+FIRST_SAMPLE, LATER_SAMPLES = 0.5, 4.0
 # Iterations of conjugate gradients in one step, so that no step goes long without a word.
 MOST_INNER = 1000
 
@@ -110,8 +114,8 @@ class ConjugateGradientStep:
     duality gap of the next step, a little below the goal or a small part of the present gap.
 
     The preconditioner is bought like skis. Sweeps are rented until, since the last purchase,
-    they have cost as much as the next factor does: first the curvature of a sample of rows,
-    then that of all rows. A factor stays in use in later steps, with the current scale r.
+    they have earned the next factor: first of the curvature of a sample of rows, then of that
+    of all rows. A factor stays in use in later steps, with the current scale r.
     A full factor at the present state solves the system outright; while a full factor is so
     fresh that one iteration suffices, the step is a chord step, which takes the factor's
     answer unchecked and no sweep but the one that evaluates it. The samples' M × M form has no
@@ -137,7 +141,7 @@ class ConjugateGradientStep:
             self.ladder.insert(0, "sample")
         self.rung = None  # what the present preconditioner is
         self.curvature = self.factor = self.sampled = None
-        self.bill = 0.0
+        self.bill, self.n_samples_taken = 0.0, 0
         self.chord, self.last_gap = False, np.inf
         self.figures = {}
 
@@ -199,7 +203,8 @@ class ConjugateGradientStep:
     def _price(self, rung):
         if rung == "sample":
             share = self.n_sampled / self.work.n_samples
-            return share * self.work.curvature + factor_time(self.work.n_features)
+            price = share * self.work.curvature + factor_time(self.work.n_features)
+            return FIRST_SAMPLE * LATER_SAMPLES**self.n_samples_taken * price
         return getattr(self.work, rung)
 
     def _offer(self, fresh):
@@ -218,6 +223,7 @@ class ConjugateGradientStep:
                 generator = np.random.default_rng(0)
                 chosen = generator.choice(sweep.n_samples, self.n_sampled, replace=False)
                 self.sampled = sweep.take(np.sort(chosen)), np.sort(chosen)
+            self.n_samples_taken += 1
             part, chosen = self.sampled
             part.bend = sweep.bend[chosen] * (sweep.n_samples / self.n_sampled)
             self.curvature = part.curvature()

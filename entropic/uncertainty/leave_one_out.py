@@ -25,8 +25,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from entropic.solve.cost import DENSE_PAIR, SPARSE_PAIR, factor_time, memory_limit
+from entropic.solve.cost import DENSE_PAIR, SPARSE_PAIR, factor_time
 from entropic.solve.factor import Factor
+from entropic.solve.memory import memory_limit
 
 from .rescaling import relative_weights, rescaling
 

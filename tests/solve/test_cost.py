@@ -6,7 +6,10 @@ import scipy.sparse as sp
 
 from entropic.data.design import Design
 from entropic.solve.cost import Work, check_fits, choose
-from entropic.solve.rows import rows_of
+from entropic.solve.monomial_listing import Listing
+from entropic.solve.monomial_rows import MonomialRows
+from entropic.solve.newton_steps import ConjugateGradientStep
+from entropic.solve.rows import DenseRows, rows_of
 
 PLENTY = 1 << 40
 
@@ -65,7 +68,22 @@ def test_streamed_rows_keep_to_the_features_side():
 
 def test_a_refusal_names_columns_and_bytes():
     columns = 10**20
-    with pytest.raises(ValueError, match=rf"{columns} columns needs {8 * 12 * columns + 320} "):
+    with pytest.raises(ValueError, match=rf"{columns} columns would take 9\.6e\+03 EB "):
         choose(Work.dense(10, columns), PLENTY)
     with pytest.raises(ValueError, match="lower degree"):
         check_fits(10**30, 10**31)
+
+
+def test_monomials_are_priced_as_numbers_that_no_sweep_waits_for():
+    rows = MonomialRows(DenseRows(np.zeros((1_000, 20))), Listing(20, 3))
+    streamed, stored = Work.of(Design(rows)), Work.dense(*rows.shape)
+    assert streamed.curvature == stored.curvature
+    assert streamed.sweep < stored.sweep
+
+
+def test_each_sample_of_rows_must_be_earned_by_more_sweeps_than_the_last():
+    step = ConjugateGradientStep(Work.dense(100_000, 1_000), "cholesky")
+    first, all_rows = step._price("sample"), step._price("cholesky")
+    step.n_samples_taken = 1
+    assert step._price("sample") == 4 * first
+    assert step._price("cholesky") == all_rows
