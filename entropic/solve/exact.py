@@ -19,6 +19,7 @@ from .continuation import PAIR_SLACK, posed, solve_with_slack
 from .outcome import Outcome, Status, least_score, norm
 
 ROUNDS = 12
+PATIENCE = 2  # rounds without a better solution, once the constraint is met
 LEAST_SLACK = 1e-11
 
 
@@ -39,6 +40,12 @@ def solve_exact(sweep, box, *, tol, max_iter=None, start=None, callback=None):
     counted = weights > 0
     goal, goal_norm = tol * sweep.total_weight, math.sqrt(tol * np.count_nonzero(counted))
     x, slack, n_iter, history, bracket, best = np.zeros(1), PAIR_SLACK, 0, None, None, None
+    waited = 0
+
+    def rank(figures):
+        """The constraint first, to its goal; then the gap."""
+        return max(figures.norm, goal_norm), figures.gap
+
     for _ in range(ROUNDS):
         nearer = replace(target.loss, slack=slack)
         with posed(sweep, loss=nearer, offset=target.offset + slack * x):
@@ -58,12 +65,14 @@ def solve_exact(sweep, box, *, tol, max_iter=None, start=None, callback=None):
         if ending.multipliers is not None:
             x = np.divide(ending.multipliers, weights, out=np.zeros(len(weights)), where=counted)
         now = _Figures(sweep, box, ending, x, weights, counted)
-        best = now if best is None or now.norm <= best.norm else best
+        best, waited = (now, 0) if best is None or rank(now) <= rank(best) else (best, waited + 1)
         stopped = ending.report["status"] is Status.INTERRUPTED
         if stopped or (now.gap <= goal and now.norm <= goal_norm):
             best = now
             break
         if max_iter is not None and n_iter >= max_iter:
+            break
+        if waited == PATIENCE and best.norm <= goal_norm:
             break
         if bracket is None and not now.reached > 0:
             bracket = bracket_margin(sweep, box)

@@ -90,6 +90,15 @@ def test_the_exact_constraint_or_a_proof_that_it_cannot_be_met(name, constraint)
         assert np.all(np.isfinite(outcome.coef)) and np.all(np.isfinite(outcome.multipliers))
 
 
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
+def test_a_goal_below_rounding_keeps_the_best_gap(constraint):
+    D = DESIGNS["breast cancer, degree 1"]
+    outcome = solve(D, slack=0, constraint=constraint, tol=1e-14)
+    assert outcome.status is Status.PRECISION
+    assert outcome.gap <= 3e-11 * len(D)
+    assert outcome.n_iter <= 250
+
+
 def test_margins_far_below_the_smallest_double():
     # pressed to exp(-x) with x in the hundreds, where D w itself is nothing but rounding
     rng = np.random.default_rng(1)
