@@ -91,6 +91,11 @@ static ALWAYS_INLINE void NAME(dot_rows)(const block *b, const double *coef, int
     ptrdiff_t ahead = NAME(rows_ahead)(b);
     double last[4] = {0, 0, 0, 0};
     for (ptrdiff_t j = n / 4 * 4; j < n; j++) last[j - (n - 4)] = coef[j];
+    /* a block of narrow rows is small: all of the next is asked for at once, then this one gives
+     * work to the arithmetic while it comes */
+    ptrdiff_t numbers = n * (ptrdiff_t)sizeof(T) <= NARROW_BYTES ? b->count * b->stride : 0;
+    for (ptrdiff_t j = 0; j < numbers; j += LINE)
+        PREFETCH(a + j, numbers * (ptrdiff_t)sizeof(T));
     for (; i + 4 <= b->count; i += 4)
         NAME(dot4)(a + i * b->stride, b->stride, n, coef, quad_load_double(last), b->centre,
                    centred, ahead, out + i);

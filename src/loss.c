@@ -144,7 +144,7 @@ static ALWAYS_INLINE int find_nodes(const loss *l, ptrdiff_t count, const double
         t = t < 1e307 ? t : 1e307;
         inside[i] = t;
         double place = t * inverse + shift;
-        place = place > first ? place : first;
+        place = pick(place > first, place, first);
         int64_t bits = to_bits(place);
         beyond |= last_bits - bits;
         place = pick(place < last, place, from_bits(last_bits));

@@ -6,6 +6,9 @@
 
 #include "monomials.h"
 
+/* Rows at most this long come in blocks of few: see dot_rows. */
+enum { NARROW_BYTES = 128, NARROW_ROWS = 32 };
+
 #define T double
 #define NAME(name) name##_double
 #include "dense_kernels.h"
@@ -81,6 +84,7 @@ ptrdiff_t block_rows(const rows *view)
         return count < 4 ? 4 : count > BLOCK_LIMIT ? BLOCK_LIMIT : count;
     }
     if (view->kind == ROWS_CONTIGUOUS) {
+        if (width * item_size(view) <= NARROW_BYTES) return NARROW_ROWS;
         count = ROWS_BYTES / (width * item_size(view)) / 4 * 4;
         return count < 4 ? 4 : count > 128 ? 128 : count;
     }
