@@ -44,8 +44,10 @@ FACTOR_FLOP = 6e-11  # one multiply-add of a Cholesky factor
 CALL = 5e-5  # a sweep's fixed cost
 
 # A factor in every step is taken without trying conjugate gradients where it adds less than this
-# many sweeps to the one that evaluates the step.
+# many sweeps to the one that evaluates the step, or so few seconds that a dozen iterations'
+# vectors and calls take as long.
 CHEAP_FACTOR = 6.0
+CHEAP_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,7 @@ def choose(work, limit=None):
     if not fitting:
         return "cg", None
     seconds, factor = min(fitting)
-    cheap = seconds <= CHEAP_FACTOR * work.sweep
+    cheap = seconds <= max(CHEAP_FACTOR * work.sweep, CHEAP_SECONDS)
     return (factor if cheap else "cg"), factor
 
 

@@ -87,3 +87,7 @@ def test_each_sample_of_rows_must_be_earned_by_more_sweeps_than_the_last():
     step.n_samples_taken = 1
     assert step._price("sample") == 4 * first
     assert step._price("cholesky") == all_rows
+
+
+def test_a_factor_that_takes_no_time_is_not_doubted():
+    assert choose(Work.dense(150, 455, streamed=True), PLENTY)[0] != "cg"
