@@ -20,7 +20,7 @@ from .interior import interior
 from .newton import newton
 from .newton_steps import choose_step
 from .outcome import Status
-from .pair import pairs_fit
+from .pair import Pair, pairs_fit, transpose
 
 STEPS = 400
 STRAIGHT_STEPS = 30  # after so many, an easy-looking problem is given to the path
@@ -29,6 +29,7 @@ PAIR_SLACK = 1e-8
 START_SLACK = 0.1
 LOOSE = 1e-3  # tol of the stages on the way
 STAGE_STEPS = 40
+PROXIMAL_ROUNDS = 5
 POLISH = 1e-5  # share of tol that fixes the support of the inequality form for Newton
 
 
@@ -69,7 +70,10 @@ def solve_with_slack(sweep, box, *, tol, max_iter=None, start=None, callback=Non
     if journal.exhausted:
         return journal.newton(box, tol, pair.state)
     if first > slack:
-        return _down(journal, box, first, tol, pair.state)
+        last = _down(journal, box, first, tol, pair.state)
+        if last.report["status"] is Status.PRECISION:
+            last = _proximal(journal, box, first, tol, last)
+        return last
     last = journal.newton(box, tol, pair.state, STAGE_STEPS)
     if last.report["status"] is Status.MAX_ITER and not journal.exhausted:
         last.report["status"] = Status.PRECISION  # more steps were allowed, and of no use
@@ -110,6 +114,34 @@ def _down(journal, box, slack, tol, state):
             state = journal.newton(box, max(tol, LOOSE), state, STAGE_STEPS).state
         slack /= 10
     return journal.newton(box, tol, state)
+
+
+def _proximal(journal, box, near, tol, last):
+    """Proximal steps on the dual, for a slack at which ``ln b`` magnifies the rounding of ``D w``.
+
+    They are those of exact.py: with ``y + near x_k`` for y and ``near + slack`` for the slack the
+    problem is well conditioned, and its multipliers tend to those of the problem itself.
+    """
+    sweep, target = journal.sweep, journal.sweep.target
+    goal, best, least = tol * sweep.total_weight, None, last.report["gap"]
+    x, state = 0.0 - sweep.log_margins, last.state
+    loss = replace(target.loss, slack=near + target.loss.slack)
+    for _ in range(PROXIMAL_ROUNDS):
+        if journal.exhausted:
+            break
+        with posed(sweep, loss=loss, offset=target.offset + near * x):
+            state = journal.newton(box, LOOSE * tol, state, STAGE_STEPS).state
+            x = 0.0 - sweep.log_margins
+        pair = Pair(sweep, box, state, x, box.slope(state) - transpose(sweep, target.weights * x))
+        if pair.gap < least:
+            best, least = pair, pair.gap
+        if pair.gap <= goal:
+            break
+    # the sweep's figures must be those of what is returned
+    if best is None:
+        last.evaluation = sweep.evaluate(box.coef(last.state), details=True)
+        return last
+    return journal.ending_at(box, best, goal)
 
 
 @contextmanager
