@@ -78,9 +78,16 @@ def solve_with_slack(sweep, box, *, tol, max_iter=None, start=None, callback=Non
     if last.report["status"] is Status.MAX_ITER and not journal.exhausted:
         last.report["status"] = Status.PRECISION  # more steps were allowed, and of no use
     goal = tol * sweep.total_weight
-    if last.report["status"] is Status.CONVERGED or not pair.gap < last.report["gap"]:
-        return last
-    return journal.ending_at(box, pair, goal)
+    if last.report["status"] is not Status.CONVERGED and pair.gap < last.report["gap"]:
+        last = journal.ending_at(box, pair, goal)
+    if last.report["status"] is Status.PRECISION:
+        # stuck, as in a box with next to no entropy: slack leads there from where it is large
+        other = _down(journal, box, START_SLACK, tol, start)
+        if other.report["gap"] < last.report["gap"]:
+            return other
+        last.evaluation = sweep.evaluate(box.coef(last.state), details=True)
+        last.report.update(n_iter=journal.n_iter)
+    return last
 
 
 def _pair(journal, box, slack, tol):

@@ -56,7 +56,7 @@ def with_rounding(sweep, box, outcome, tol, entry):
         else:
             outcome.gap = _joined(outcome.gap, coefs + samples)
         outcome.gap = min(outcome.gap, LARGEST)
-    if not exact and outcome.history["gap"]:
+    if outcome.solver not in CARRYING and not exact and outcome.history["gap"]:
         outcome.history["gap"][-1] = outcome.gap
     reached = outcome.gap <= goal and outcome.residual_norm <= goal_norm
     if outcome.status is Status.CONVERGED and not reached:
