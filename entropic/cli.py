@@ -17,12 +17,21 @@ from .data import checks
 from .data.encoding import IndexedEncoder, TableEncoder, label_cells, positional_encoder
 from .data.files import check_writable, write_whole
 from .data.labels import Labels
+from .data.limits import listing_of, monomials_called
 from .data.preprocessing import Preprocessing
 from .data.tables import Table, read
 from .model_file import load_model
 from .report import Report, data_lines, fit_lines, held_out_lines, notes
+from .solve.cost import SPARSE_NUMBER, Work
+from .solve.monomial_listing import LARGEST_INDEX
+from .solve.monomial_rows import MonomialRows
+from .solve.rows import rows_of
+from .solve.threads import effective_threads
 
 BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+# A fit that is expected to take more seconds than this says so, and shows its steps.
+LONG = 20
+USUAL_SWEEPS = 40
 
 
 def main(argv=None):
@@ -237,6 +246,8 @@ def _fit(options):
         held_X = encoder.matrix(held_out)
 
     classifier = _classifier(options, labels, target)
+    if _forewarned(X, classifier):
+        classifier.callback = _show_step
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         classifier.fit(X, truth[train])
@@ -321,6 +332,29 @@ def _classifier(options, labels, target):
     if options.verbose:
         parameters["callback"] = _show_step
     return EntropicClassifier(**parameters)
+
+
+def _forewarned(X, classifier):
+    """Say on standard error what a long fit will cost, before it begins; whether it was said."""
+    listing = listing_of(X.shape[1], classifier.degree, classifier.interaction_only)
+    if listing.n_monomials > LARGEST_INDEX:
+        return False  # refused by the fit
+    rows = MonomialRows(rows_of(X), listing)
+    if rows.columns is None:
+        seconds = Work.dense(*rows.shape, streamed=True).sweep
+    else:
+        seconds = rows.n_entries * SPARSE_NUMBER
+    seconds /= effective_threads(classifier.n_jobs, rows.n_entries)
+    if seconds * USUAL_SWEEPS < LONG:
+        return False
+    print(
+        f"{monomials_called(listing)}; one sweep over {rows.n_samples} rows takes about "
+        f"{seconds:.2g} s, and a fit usually {USUAL_SWEEPS} or more: about "
+        f"{seconds * USUAL_SWEEPS / 60:.2g} minutes.",
+        file=sys.stderr,
+        flush=True,
+    )
+    return True
 
 
 def _show_step(figures):

@@ -16,7 +16,7 @@ import real_data
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer
 
 from entropic import EntropicClassifier, load_model
-from entropic.cli import main
+from entropic.cli import _forewarned, main
 from entropic.data.tables import read
 
 COMMAND = [sys.executable, "-m", "entropic"]
@@ -556,3 +556,13 @@ def test_adult_and_a9a_with_their_test_files(run):
     code, out, _ = run("fit", a9a[0], "--test", a9a[1])
     assert code == 0 and float(said(out, "accuracy")[1].split()[0]) > 0.845
     assert said(out, "features")[1] == "123"
+
+
+def test_a_long_fit_says_what_it_costs_before_it_begins(capsys):
+    X = np.zeros((3_000, 57))
+    assert not _forewarned(X, EntropicClassifier(2))
+    assert capsys.readouterr().err == ""
+    assert _forewarned(X, EntropicClassifier(6, n_jobs=1))
+    said = capsys.readouterr().err
+    assert "makes 67945520 monomials" in said and "minutes" in said
+    assert not _forewarned(X, EntropicClassifier(40))  # the fit refuses what cannot be numbered
