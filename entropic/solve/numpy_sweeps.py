@@ -20,8 +20,9 @@ def _part(array, start, stop):
 def _add_curvature(total, block, bend):
     """Add ``[Z 1]^T diag(bend) [Z 1]`` of one block to ``total``."""
     if sp.issparse(block):
-        scaled = block.multiply(bend[:, None]).tocsr()
-        total[:-1, :-1] += (block.T @ scaled).toarray()
+        # the same on both sides, so that the result is symmetric to the last bit
+        root = block.multiply(np.sqrt(bend)[:, None]).tocsr()
+        total[:-1, :-1] += (root.T @ root).toarray()
     else:
         root = np.sqrt(bend)[:, None] * block
         total[:-1, :-1] += root.T @ root
