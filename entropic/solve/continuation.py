@@ -1,11 +1,11 @@
 """The whole way to a solution: straight by Newton where that is easy, else along a path.
 
 Newton's method in w alone takes 4 to 15 steps where slack is large, the box moderate and the
-constraint an equality. It is the shortest way there and is tried first. Elsewhere a pair of
-coefficients and multipliers goes ahead (dual_newton.py, interior.py), at a slack no smaller than
-``PAIR_SLACK``; from its coefficients Newton needs two or three steps more, and follows slack down
-from there by tens. Where no pair can be kept, since rows are streamed or no factor fits, slack is
-followed down all the way.
+constraint an equality, or where it starts near by. It is the shortest way there and is tried
+first. Elsewhere a pair of coefficients and multipliers goes ahead (dual_newton.py, interior.py),
+at a slack no smaller than ``PAIR_SLACK``; from its coefficients Newton needs two or three steps
+more, and follows slack down from there by tens. Where no pair can be kept, since rows are streamed
+or no factor fits, slack is followed down all the way.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from .pair import Pair, pairs_fit, transpose
 STEPS = 400
 STRAIGHT_STEPS = 30  # after so many, an easy-looking problem is given to the path
 EASY_SLACK = 1e-2
+NEAR_SLACK = 1e-4  # easy down to here where a solution near by is known
 PAIR_SLACK = 1e-8
 START_SLACK = 0.1
 LOOSE = 1e-3  # tol of the stages on the way
@@ -55,7 +56,7 @@ def solve_with_slack(sweep, box, *, tol, max_iter=None, start=None, callback=Non
     journal = _Journal(sweep, max_iter or STEPS, callback)
     slack, ending = sweep.target.loss.slack, None
     paired = pairs_fit(sweep)
-    if slack >= EASY_SLACK:
+    if slack >= EASY_SLACK or (paired and start is not None and slack >= NEAR_SLACK):
         ending = journal.newton(box, tol, start, None if not paired else STRAIGHT_STEPS)
         if ending.report["status"] is not Status.MAX_ITER and not (
             paired and ending.report["status"] is Status.PRECISION
