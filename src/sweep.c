@@ -10,6 +10,8 @@
 
 enum {
     MOST_CHUNKS = 64,
+    MOST_PARTIAL = 1 << 23,     /* numbers in the partial results of all chunks, unless */
+    FEW_CHUNKS = 4,             /* so many chunks, for as many threads, hold more */
     LEAST_ENTRIES = 1 << 15,
     LINE = 8                    /* doubles of a cache line */
 };
@@ -25,6 +27,10 @@ plan plan_chunks(const rows *view, ptrdiff_t size)
     ptrdiff_t n_chunks = entries / least;
     if (n_chunks < 1) n_chunks = 1;
     if (n_chunks > MOST_CHUNKS) n_chunks = MOST_CHUNKS;
+    /* and they should take little memory, whatever the number of columns */
+    ptrdiff_t room = size > 0 ? MOST_PARTIAL / size : MOST_CHUNKS;
+    if (room < FEW_CHUNKS) room = FEW_CHUNKS;
+    if (n_chunks > room) n_chunks = room;
     p.block_rows = block_rows(view);
     ptrdiff_t blocks = (samples + p.block_rows - 1) / p.block_rows;
     p.chunk_rows = (blocks + n_chunks - 1) / n_chunks * p.block_rows;

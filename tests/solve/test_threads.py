@@ -87,3 +87,27 @@ def test_child_of_a_fork_works_on():
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """
     assert run(code) == "0"
+
+
+@compiled
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is in kilobytes on Linux only")
+def test_many_columns_keep_few_partial_results():
+    # one for each pair of blocks, 47 gradients of 521,854 numbers, would be 196 MB
+    report = """
+        import resource
+        import numpy as np
+        from entropic.solve.backend import sweeps
+        from entropic.solve.monomial_listing import Listing
+        from entropic.solve.monomial_rows import MonomialRows
+        from entropic.solve.rows import DenseRows
+        rng = np.random.default_rng(0)
+        rows = MonomialRows(DenseRows(rng.normal(size=(3000, 57))), Listing(57, 4))
+        pull = np.ones(3000)
+        peaks, sums = [], []
+        for n_threads in (1, 2):
+            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
+            sums.append(sweeps.adjoint(rows, pull, n_threads))
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
+        print(np.array_equal(*sums), peaks[-1] - peaks[0] < 150)
+    """
+    assert run(report) == "True True"
