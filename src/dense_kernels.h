@@ -225,8 +225,18 @@ static ALWAYS_INLINE void NAME(dot_columns)(const block *b, const double *coef, 
         double c0 = coef[j], c1 = coef[j + 1], c2 = coef[j + 2], c3 = coef[j + 3];
         double m0 = 0, m1 = 0, m2 = 0, m3 = 0;
         if (centred) m0 = centre[j], m1 = centre[j + 1], m2 = centre[j + 2], m3 = centre[j + 3];
-#pragma omp simd
-        for (ptrdiff_t i = 0; i < count; i++)
+        quad d0 = quad_all(c0), d1 = quad_all(c1), d2 = quad_all(c2), d3 = quad_all(c3);
+        quad n0 = quad_all(m0), n1 = quad_all(m1), n2 = quad_all(m2), n3 = quad_all(m3);
+        ptrdiff_t i = 0;
+        for (; i + 4 <= count; i += 4) {
+            quad s = quad_load_double(out + i);
+            s = quad_add_product(s, quad_minus(QUAD_LOAD(x0 + i), n0), d0);
+            s = quad_add_product(s, quad_minus(QUAD_LOAD(x1 + i), n1), d1);
+            s = quad_add_product(s, quad_minus(QUAD_LOAD(x2 + i), n2), d2);
+            s = quad_add_product(s, quad_minus(QUAD_LOAD(x3 + i), n3), d3);
+            quad_store(out + i, s);
+        }
+        for (; i < count; i++)
             out[i] += ((x0[i] - m0) * c0 + (x1[i] - m1) * c1)
                     + ((x2[i] - m2) * c2 + (x3[i] - m3) * c3);
     }
@@ -249,8 +259,18 @@ static ALWAYS_INLINE void NAME(add_columns)(const block *b, const double *restri
                 *restrict x2 = x1 + b->stride, *restrict x3 = x2 + b->stride;
         double m0 = 0, m1 = 0, m2 = 0, m3 = 0, s0 = 0, s1 = 0, s2 = 0, s3 = 0;
         if (centred) m0 = centre[j], m1 = centre[j + 1], m2 = centre[j + 2], m3 = centre[j + 3];
-#pragma omp simd reduction(+ : s0, s1, s2, s3)
-        for (ptrdiff_t i = 0; i < count; i++) {
+        quad n0 = quad_all(m0), n1 = quad_all(m1), n2 = quad_all(m2), n3 = quad_all(m3);
+        quad q0 = quad_all(0), q1 = q0, q2 = q0, q3 = q0;
+        ptrdiff_t i = 0;
+        for (; i + 4 <= count; i += 4) {
+            quad p = quad_load_double(pull + i);
+            q0 = quad_add_product(q0, quad_minus(QUAD_LOAD(x0 + i), n0), p);
+            q1 = quad_add_product(q1, quad_minus(QUAD_LOAD(x1 + i), n1), p);
+            q2 = quad_add_product(q2, quad_minus(QUAD_LOAD(x2 + i), n2), p);
+            q3 = quad_add_product(q3, quad_minus(QUAD_LOAD(x3 + i), n3), p);
+        }
+        s0 = quad_sum(q0), s1 = quad_sum(q1), s2 = quad_sum(q2), s3 = quad_sum(q3);
+        for (; i < count; i++) {
             double p = pull[i];
             s0 += (x0[i] - m0) * p;
             s1 += (x1[i] - m1) * p;

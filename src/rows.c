@@ -52,7 +52,7 @@ enum { NARROW_BYTES = 128, NARROW_ROWS = 32 };
 enum {
     NARROW = 4,                 /* columns below which rows are too short for loops along them */
     ROWS_BYTES = 16 << 10,      /* of a block read by rows: half of a small first-level cache */
-    COLUMNS_BYTES = 256 << 10,  /* of a block read by columns: it needs many rows to pay */
+    COLUMNS_BYTES = 512 << 10,  /* of a block read by columns: it needs many rows to pay */
     PADDING = 8                 /* a packed column starts on a cache line */
 };
 
@@ -88,7 +88,9 @@ ptrdiff_t block_rows(const rows *view)
         count = ROWS_BYTES / (width * item_size(view)) / 4 * 4;
         return count < 4 ? 4 : count > 128 ? 128 : count;
     }
-    count = COLUMNS_BYTES / (width * (ptrdiff_t)sizeof(double)) / 8 * 8;
+    /* a packed block takes room twice: as it is stored, and the copy */
+    ptrdiff_t size = view->kind == ROWS_COLUMNS ? item_size(view) : 2 * (ptrdiff_t)sizeof(double);
+    count = COLUMNS_BYTES / (width * size) / 8 * 8;
     return count < 8 ? 8 : count > 128 ? 128 : count;
 }
 
