@@ -285,6 +285,9 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
     def _design(self, X, weights):
         scaled = not sp.issparse(X) if self.standardize == "auto" else self.standardize
         self.monomials_ = Monomials(self.degree, interaction_only=self.interaction_only)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            self.monomials_.feature_names_in_ = names
         return design_of(
             X,
             weights,
@@ -292,7 +295,7 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
             scaled=scaled,
             constant=self.fit_intercept,
             n_jobs=self.n_jobs,
-            names=getattr(self, "feature_names_in_", None),
+            names=names,
         )
 
     def _box(self, n_columns):

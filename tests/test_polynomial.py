@@ -142,3 +142,15 @@ def test_absurd_degrees_are_refused_at_once(degree, n_features, only, said):
     model = EntropicClassifier(degree, interaction_only=only)
     with pytest.raises(ValueError, match=re.escape(said)):
         model.fit(X, np.arange(20) % 2)
+
+
+def test_monomials_are_named_after_the_columns_of_a_frame(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["age", "dose"])
+    model = EntropicClassifier(2).fit(X, np.arange(40) % 2)
+    names = ["age", "dose", "age^2", "age dose", "dose^2"]
+    assert model.monomials_.get_feature_names_out().tolist() == names
+    model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.monomials_.get_feature_names_out().tolist() == names
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))

@@ -218,7 +218,7 @@ def check_finite(matrix, name, names=None):
     called = "" if names is None else f" ({names[column]!r})"
     raise ValueError(
         f"{name} contains {what} in row {row}, column {column}{called}; "
-        "fill or drop such cells before fitting."
+        "fill or drop such cells first."
     )
 
 
