@@ -589,7 +589,7 @@ def test_constant_columns_of_many_rows_change_nothing(form):
 
 
 def test_more_columns_than_memory_holds_are_refused_beforehand(monkeypatch):
-    monkeypatch.setattr("entropic.data.limits.machine_memory", lambda: 25 * 10**9)
+    monkeypatch.setattr("entropic.solve.memory.machine_memory", lambda: 25 * 10**9)
     X = sp.csr_matrix(([1.0, 2.0], ([0, 1], [0, 10**9 - 1])), shape=(2, 10**9))
     with pytest.raises(ValueError, match=r"1000000000 columns .* 128 GB of memory"):
         EntropicClassifier().fit(X, [0, 1])
