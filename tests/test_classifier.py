@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from entropic import EntropicClassifier
 from entropic.data import monomials, scaling
+from entropic.solve import memory
 from entropic.solve.rows import rows_of
 
 
@@ -589,7 +590,7 @@ def test_constant_columns_of_many_rows_change_nothing(form):
 
 
 def test_more_columns_than_memory_holds_are_refused_beforehand(monkeypatch):
-    monkeypatch.setattr("entropic.solve.memory.machine_memory", lambda: 25 * 10**9)
+    monkeypatch.setattr(memory, "machine_memory", lambda: 25 * 10**9)
     X = sp.csr_matrix(([1.0, 2.0], ([0, 1], [0, 10**9 - 1])), shape=(2, 10**9))
     with pytest.raises(ValueError, match=r"1000000000 columns .* 128 GB of memory"):
         EntropicClassifier().fit(X, [0, 1])
