@@ -8,8 +8,55 @@ diagonal of ones, which is formed without passing through the unscaled one.
 
 from __future__ import annotations
 
+import threading
+from functools import cache
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
+from threadpoolctl import ThreadpoolController
+
+# Sizes between which a factor is made on one thread: below, the library does so by itself; above,
+# several threads earn the time that their start and their waiting for each other cost.
+ONE_THREAD = range(48, 1024)
+
+
+class _OneThread:
+    """A context in which the linear algebra library runs on one thread.
+
+    The library's number of threads is the process's, so the first to enter sets it and the last
+    to leave sets it back: contexts that overlap in several threads must not save each other's.
+    """
+
+    def __init__(self):
+        self.lock, self.depth, self.limit = threading.Lock(), 0, None
+
+    def __enter__(self):
+        with self.lock:
+            if self.depth == 0:
+                self.limit = _controller().limit(limits=1, user_api="blas")
+            self.depth += 1
+
+    def __exit__(self, *_):
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0:
+                self.limit.restore_original_limits()
+
+
+@cache
+def _controller():
+    return ThreadpoolController()
+
+
+_one_thread = _OneThread()
+
+
+def _on_threads_for(size, function, *arguments, **options):
+    """Call a routine of the library on as many threads as suit a matrix of this size."""
+    if size not in ONE_THREAD:
+        return function(*arguments, **options)
+    with _one_thread:
+        return function(*arguments, **options)
 
 
 class Factor:
@@ -34,7 +81,9 @@ class Factor:
             scaled.flat[:: len(scaled) + 1] += self.inverse**2 + shift
             try:
                 # the transpose of a symmetric array in C order is itself in Fortran order
-                self.factor = cho_factor(scaled.T, overwrite_a=True, check_finite=False)
+                self.factor = _on_threads_for(
+                    len(scaled), cho_factor, scaled.T, overwrite_a=True, check_finite=False
+                )
                 return
             except LinAlgError:
                 # Rounding made it indefinite. Any shift leaves a direction of descent.
@@ -46,5 +95,6 @@ class Factor:
 
     def inverse_root(self):
         """``B``, (n, n), with ``B B^T = (I + r H r)^-1``."""
-        upper, _ = lapack.dtrtri(self.factor[0], lower=self.factor[1])
+        root, lower = self.factor
+        upper, _ = _on_threads_for(len(root), lapack.dtrtri, root, lower=lower)
         return self.inverse[:, None] * np.triu(upper)
