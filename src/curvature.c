@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu.h"
 #include "sweep.h"
 #include "threads.h"
 #include "tiles.h"
@@ -12,7 +13,9 @@
 enum {
     DEPTH = 256,        /* rows (or columns) of a panel: a group of three strips fills half of L1 */
     WIDEST_SUM = 256,   /* columns up to which each chunk of rows sums a matrix of its own */
-    PACK_ROWS = 32      /* rows of a panel that one task packs */
+    PACK_ROWS = 32,     /* rows of a panel that one task packs */
+    SQUARE = 16,        /* rows and columns of a square that is transposed at once */
+    AHEAD = 6           /* entries whose columns are asked for before their turn */
 };
 
 int curvature_fits(const rows *view)
@@ -87,11 +90,14 @@ void curvature_end(curvature_sum *sum)
     if (sum->filled > 0) flush(sum);
 }
 
-/* Copy the lower triangle to the upper one. */
+/* Copy the lower triangle to the upper one, by squares that fit into the fastest cache. */
 static void mirror(double *matrix, ptrdiff_t n)
 {
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (ptrdiff_t j = 0; j < i; j++) matrix[j * n + i] = matrix[i * n + j];
+    for (ptrdiff_t top = 0; top < n; top += SQUARE)
+        for (ptrdiff_t left = 0; left <= top; left += SQUARE)
+            for (ptrdiff_t j = left; j < left + SQUARE && j < n; j++)
+                for (ptrdiff_t i = top > j ? top : j + 1; i < top + SQUARE && i < n; i++)
+                    matrix[j * n + i] = matrix[i * n + j];
 }
 
 void curvature_fold(const rows *view, double *matrix)
@@ -284,25 +290,31 @@ static int outer_dense(const rows *view, const double *scale, int n_threads, dou
     return status;
 }
 
-/* The entries of sparse rows by columns: entry e of column j has starts[j] <= e < starts[j+1]. */
+/* The entries of sparse rows by columns: entry e of column j has starts[j] <= e < starts[j+1].
+ * Of an entry's column, those of its own row and of the rows before end at stops[k]. */
 typedef struct {
     const rows *view;
     const double *scale;
     double *out, *values;
-    ptrdiff_t *starts, *samples;
+    ptrdiff_t *starts, *stops;
+    int32_t *samples;
 } by_columns;
 
 static void sort_by_columns(by_columns *c)
 {
     const rows *view = c->view;
-    for (ptrdiff_t k = row_start(view, 0); k < view->n_entries; k++) c->starts[entry_column(view, k) + 1]++;
+    for (ptrdiff_t k = row_start(view, 0); k < view->n_entries; k++)
+        c->starts[entry_column(view, k) + 1]++;
     for (ptrdiff_t j = 0; j < view->n_columns; j++) c->starts[j + 1] += c->starts[j];
-    for (ptrdiff_t i = 0; i < view->n_samples; i++)
-        for (ptrdiff_t k = row_start(view, i); k < row_start(view, i + 1); k++) {
+    for (ptrdiff_t i = 0; i < view->n_samples; i++) {
+        ptrdiff_t begin = row_start(view, i), end = row_start(view, i + 1);
+        for (ptrdiff_t k = begin; k < end; k++) {
             ptrdiff_t place = c->starts[entry_column(view, k)]++;
-            c->samples[place] = i;
+            c->samples[place] = (int32_t)i;
             c->values[place] = entry_value(view, k);
         }
+        for (ptrdiff_t k = begin; k < end; k++) c->stops[k] = c->starts[entry_column(view, k)];
+    }
     /* each start has moved to the next column's */
     memmove(c->starts + 1, c->starts, (size_t)view->n_columns * sizeof(ptrdiff_t));
     c->starts[0] = 0;
@@ -311,18 +323,23 @@ static void sort_by_columns(by_columns *c)
 /* One row of the lower triangle: only samples that share a column with it are met. */
 static void outer_row(void *work, ptrdiff_t i, int worker)
 {
-    by_columns *c = work;
+    const by_columns *c = work;
     const rows *view = c->view;
+    const double *restrict values = c->values;
+    const int32_t *restrict samples = c->samples;
     double *restrict out = c->out + i * view->n_samples;
+    ptrdiff_t end = row_start(view, i + 1);
     (void)worker;
     for (ptrdiff_t j = 0; j <= i; j++) out[j] = c->scale[view->n_columns];
-    for (ptrdiff_t k = row_start(view, i); k < row_start(view, i + 1); k++) {
-        ptrdiff_t column = entry_column(view, k);
+    for (ptrdiff_t k = row_start(view, i); k < end; k++) {
+        ptrdiff_t column = entry_column(view, k), stop = c->stops[k];
         double pull = c->scale[column] * entry_value(view, k);
-        for (ptrdiff_t e = c->starts[column]; e < c->starts[column + 1]; e++) {
-            if (c->samples[e] > i) break;
-            out[c->samples[e]] += pull * c->values[e];
+        if (k + AHEAD < end) { /* columns lie far apart: ask for a later one's in time */
+            ptrdiff_t later = c->starts[entry_column(view, k + AHEAD)];
+            PREFETCH(samples + later, 0);
+            PREFETCH(values + later, 0);
         }
+        for (ptrdiff_t e = c->starts[column]; e < stop; e++) out[samples[e]] += pull * values[e];
     }
 }
 
@@ -331,15 +348,17 @@ static int outer_sparse(const rows *view, const double *scale, int n_threads, do
     size_t entries = (size_t)view->n_entries + 1;
     by_columns c = {.view = view, .scale = scale, .out = out};
     c.starts = calloc((size_t)view->n_columns + 2, sizeof(ptrdiff_t));
-    c.samples = malloc(entries * sizeof(ptrdiff_t));
+    c.stops = malloc(entries * sizeof(ptrdiff_t));
+    c.samples = malloc(entries * sizeof(int32_t));
     c.values = malloc(entries * sizeof(double));
-    int status = c.starts && c.samples && c.values ? 0 : -1;
+    int status = c.starts && c.stops && c.samples && c.values ? 0 : -1;
     if (status == 0) {
         sort_by_columns(&c);
         each_chunk(view->n_samples, n_threads, outer_row, &c);
         mirror(out, view->n_samples);
     }
     free(c.starts);
+    free(c.stops);
     free(c.samples);
     free(c.values);
     return status;

@@ -96,7 +96,7 @@ class DualStep:
         active = np.flatnonzero(root)
         part = sweep if len(active) == len(root) else sweep.take(active)
         root = root[active]
-        factor = Factor(part.outer(scale**2), root)
+        factor = Factor(part.outer(scale**2), root, overwrite=True)
         y = -scale * gamma
         p, bent, inner = y, np.zeros_like(y), np.zeros(len(active))
         # The difference cancels where A A^T is large; a second round restores what it lost.

@@ -108,7 +108,7 @@ class NewtonSystem:
             self.factor = Factor(self.curvature, scale)
         else:
             self.root = np.sqrt(self.bend)
-            self.factor = Factor(sweep.outer(scale**2), self.root)
+            self.factor = Factor(sweep.outer(scale**2), self.root, overwrite=True)
 
     def solve(self, lag, residual):
         """The moves of ``tau = (alpha/e) u``, of ``w`` to first order, and of x."""

@@ -245,17 +245,14 @@ def _by_samples(sweep, scale):
     """Leverages of the rows with ``c > 0`` from the M × M form, which needs no guard."""
     active = np.flatnonzero(sweep.bend)
     part = sweep if len(active) == sweep.n_samples else sweep.take(active)
-    bend = sweep.bend[active]
-    root, product = np.sqrt(bend), part.outer(scale**2)
-    inverse = Factor(product, root).inverse_root()
-    own = product.diagonal()
+    bend, product = sweep.bend[active], part.outer(scale**2)
+    own = product.diagonal().copy()
+    used, remaining = Factor(product, np.sqrt(bend), overwrite=True).used_and_left()
     leverage, left = np.zeros(sweep.n_samples), np.ones(sweep.n_samples)
-    left[active] = remaining = np.einsum("ij,ij->i", inverse, inverse)
+    left[active] = remaining
     # the direct difference where little was used up, the other where nearly all of it was
-    used = (product * root) @ inverse
-    used = np.einsum("ij,ij->i", used, used)
     with np.errstate(over="ignore", invalid="ignore"):
-        leverage[active] = np.where(bend * own < 1, own - used, (1 - remaining) / bend)
+        leverage[active] = np.where(bend * own < 1, own - used / bend, (1 - remaining) / bend)
     return leverage, left
 
 
