@@ -18,14 +18,6 @@
 #define ALWAYS_INLINE inline
 #endif
 
-/* Ask for the memory some bytes further on, in time for the next block; never faults. */
-#ifdef __GNUC__
-#define PREFETCH(address, bytes) \
-    __builtin_prefetch((const void *)((uintptr_t)(address) + (uintptr_t)(bytes)), 0, 2)
-#else
-#define PREFETCH(address, bytes) ((void)0)
-#endif
-
 /* Name of the level at which functions marked CLONES run here. */
 const char *simd_level(void);
 

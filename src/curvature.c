@@ -11,7 +11,7 @@
 #include "tiles.h"
 
 enum {
-    DEPTH = 256,        /* rows (or columns) of a panel: a group of three strips fills half of L1 */
+    DEPTH = CURVATURE_ROWS, /* rows (or columns) of a panel: three strips fill half of L1 */
     WIDEST_SUM = 256,   /* columns up to which each chunk of rows sums a matrix of its own */
     PACK_ROWS = 32,     /* rows of a panel that one task packs */
     SQUARE = 16,        /* rows and columns of a square that is transposed at once */
@@ -78,7 +78,7 @@ void curvature_add(curvature_sum *sum, const block *b, const double *bend)
             if (bend[i] != 0) add_sparse(sum->view, b->start + i, bend[i], sum->matrix);
         return;
     }
-    double root[BLOCK_LIMIT];
+    double root[CURVATURE_ROWS];
     if (sum->filled + b->count > DEPTH) flush(sum);
     for (ptrdiff_t i = 0; i < b->count; i++) root[i] = sqrt(bend[i]);
     block_pack_columns(b, root, sum->filled, DEPTH, sum->strips);
@@ -149,6 +149,7 @@ static int curvature_by_chunks(const rows *view, const double *bend, int n_threa
     size_t size = (size_t)view->n_columns + 1, square = size * size;
     second s = {.view = view, .bend = bend, .partial_size = square};
     s.plan = plan_chunks(view, (ptrdiff_t)square);
+    if (s.plan.block_rows > CURVATURE_ROWS) s.plan.block_rows = CURVATURE_ROWS;
     s.scratch_size = block_scratch(view, s.plan.block_rows) + curvature_scratch(view);
     s.out = calloc((size_t)s.plan.n_chunks * square + 1, sizeof(double));
     s.scratch = malloc(((size_t)n_threads * s.scratch_size + 1) * sizeof(double));

@@ -18,6 +18,9 @@ typedef struct {
     ptrdiff_t filled;
 } curvature_sum;
 
+/* The most rows a block may have. */
+enum { CURVATURE_ROWS = 256 };
+
 size_t curvature_scratch(const rows *view);
 void curvature_begin(curvature_sum *sum, const rows *view, double *matrix, double *scratch);
 void curvature_add(curvature_sum *sum, const block *b, const double *bend);

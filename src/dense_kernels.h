@@ -6,42 +6,40 @@
 #include "cpu.h"
 #include "quad.h"
 
-/* Numbers of a cache line. */
-#define LINE ((ptrdiff_t)(64 / sizeof(T)))
-
 /* x_rj minus the column's centre, in double. */
 #define READ(a, j) ((double)(a)[j] - (centred ? centre[j] : 0.0))
-
-/* Bytes to the rows to ask for: the next block's, or none where rows are so short that the
- * processor, which foresees reads within a page of memory, does better alone. */
-static ALWAYS_INLINE ptrdiff_t NAME(rows_ahead)(const block *b)
-{
-    ptrdiff_t row = b->rows->n_columns * (ptrdiff_t)sizeof(T);
-    return row < 2048 ? 0 : b->count * b->stride * (ptrdiff_t)sizeof(T);
-}
 
 #define QUAD_LOAD NAME(quad_load)
 #define LOAD(a, j)                                                                               \
     (centred ? quad_minus(QUAD_LOAD((a) + (j)), quad_load_double(centre + (j)))                  \
              : QUAD_LOAD((a) + (j)))
 
-/* Products of four rows with coef: each coefficient is loaded once for the four. `last` holds
- * those of the columns that whole quads leave over, in the places they have in a row's last quad.
- * Meanwhile half of the rows `ahead` is asked for, and by add4 the other half: memory is busy all
- * the time, though each block is read twice. */
-static ALWAYS_INLINE void NAME(dot4)(const T *restrict a, ptrdiff_t stride, ptrdiff_t n,
-                                     const double *restrict coef, quad last,
-                                     const double *restrict centre, int centred, ptrdiff_t ahead,
-                                     double *restrict out)
+/* How the rows of a block are taken, four at a time: the first of the next four is `hop` numbers
+ * on, and the four lie `apart`; so do their places in the arrays per sample. */
+typedef struct {
+    const T *first;
+    ptrdiff_t hop, apart, groups;
+    ptrdiff_t place_hop, place_apart;
+} NAME(fours);
+
+static ALWAYS_INLINE NAME(fours) NAME(fours_of)(const block *b)
 {
-    const T *restrict a1 = a + stride, *restrict a2 = a1 + stride, *restrict a3 = a2 + stride;
+    const T *first = (const T *)b->values;
+    if (b->spread)
+        return (NAME(fours)){first, b->stride, b->spread * b->stride, b->run, 1, b->run};
+    return (NAME(fours)){first, 4 * b->stride, b->stride, b->count / 4, 4, 1};
+}
+
+/* Products of four rows with coef: each coefficient is loaded once for the four. `last` holds
+ * those of a row's last quad, which may overlap the quad before: zeros for what that has done. */
+static ALWAYS_INLINE quad NAME(dot4)(const T *restrict a, ptrdiff_t apart, ptrdiff_t n,
+                                     const double *restrict coef, quad last,
+                                     const double *restrict centre, int centred)
+{
+    const T *restrict a1 = a + apart, *restrict a2 = a1 + apart, *restrict a3 = a2 + apart;
     quad s0 = quad_all(0), s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;
     ptrdiff_t j = 0;
-    for (; j + 8 <= n; j += 8) {
-        if (ahead && j % LINE == 0) {
-            PREFETCH(a + j, ahead);
-            PREFETCH(a1 + j, ahead);
-        }
+    for (; j + 8 < n; j += 8) {
         quad c = quad_load_double(coef + j), d = quad_load_double(coef + j + 4);
         s0 = quad_add_product(s0, LOAD(a, j), c);
         s1 = quad_add_product(s1, LOAD(a1, j), c);
@@ -52,25 +50,19 @@ static ALWAYS_INLINE void NAME(dot4)(const T *restrict a, ptrdiff_t stride, ptrd
         t2 = quad_add_product(t2, LOAD(a2, j + 4), d);
         t3 = quad_add_product(t3, LOAD(a3, j + 4), d);
     }
-    if (j + 4 <= n) {
+    if (j + 4 < n) {
         quad c = quad_load_double(coef + j);
         s0 = quad_add_product(s0, LOAD(a, j), c);
         s1 = quad_add_product(s1, LOAD(a1, j), c);
         s2 = quad_add_product(s2, LOAD(a2, j), c);
         s3 = quad_add_product(s3, LOAD(a3, j), c);
-        j += 4;
     }
-    if (j < n) {
-        t0 = quad_add_product(t0, LOAD(a, n - 4), last);
-        t1 = quad_add_product(t1, LOAD(a1, n - 4), last);
-        t2 = quad_add_product(t2, LOAD(a2, n - 4), last);
-        t3 = quad_add_product(t3, LOAD(a3, n - 4), last);
-    }
-    s0 = quad_plus(s0, t0), s1 = quad_plus(s1, t1);
-    s2 = quad_plus(s2, t2), s3 = quad_plus(s3, t3);
-    quad_transpose(&s0, &s1, &s2, &s3);
-    s0 = quad_plus(quad_plus(s0, s1), quad_plus(s2, s3));
-    quad_store(out, quad_plus(s0, quad_all(coef[n])));
+    t0 = quad_add_product(t0, LOAD(a, n - 4), last);
+    t1 = quad_add_product(t1, LOAD(a1, n - 4), last);
+    t2 = quad_add_product(t2, LOAD(a2, n - 4), last);
+    t3 = quad_add_product(t3, LOAD(a3, n - 4), last);
+    return quad_plus(quad_sums(quad_plus(s0, t0), quad_plus(s1, t1), quad_plus(s2, t2),
+                               quad_plus(s3, t3)), quad_all(coef[n]));
 }
 
 static ALWAYS_INLINE double NAME(dot1)(const T *restrict a, ptrdiff_t n,
@@ -83,40 +75,76 @@ static ALWAYS_INLINE double NAME(dot1)(const T *restrict a, ptrdiff_t n,
     return s + coef[n];
 }
 
+static ALWAYS_INLINE void NAME(place)(quad f, double *restrict out, ptrdiff_t apart)
+{
+    double x[4];
+    quad_store(x, f);
+    out[0] = x[0], out[apart] = x[1], out[2 * apart] = x[2], out[3 * apart] = x[3];
+}
+
+/* dot4 for all rows of a block, where the coefficients of a row, in `quads` quads, stay in
+ * registers. */
+static ALWAYS_INLINE void NAME(dot_narrow)(NAME(fours) rows, ptrdiff_t n, int quads,
+                                           const double *restrict coef, quad last,
+                                           const double *restrict centre, int centred,
+                                           double *restrict out)
+{
+    quad c[NARROW_QUADS], constant = quad_all(coef[n]);
+    ptrdiff_t at[NARROW_QUADS];
+#pragma GCC unroll 4
+    for (int k = 0; k < quads - 1; k++) c[k] = quad_load_double(coef + 4 * k), at[k] = 4 * k;
+    c[quads - 1] = last, at[quads - 1] = n - 4;
+    for (ptrdiff_t i = 0; i < rows.groups; i++) {
+        const T *restrict a = rows.first + i * rows.hop;
+        quad s[4];
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; r++)
+            s[r] = quad_times(LOAD(a + r * rows.apart, at[0]), c[0]);
+#pragma GCC unroll 4
+        for (int k = 1; k < quads; k++)
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; r++)
+                s[r] = quad_add_product(s[r], LOAD(a + r * rows.apart, at[k]), c[k]);
+        NAME(place)(quad_plus(quad_sums(s[0], s[1], s[2], s[3]), constant),
+                    out + i * rows.place_hop, rows.place_apart);
+    }
+}
+
 static ALWAYS_INLINE void NAME(dot_rows)(const block *b, const double *coef, int centred,
                                          double *out)
 {
-    const T *a = (const T *)b->values;
-    ptrdiff_t n = b->rows->n_columns, i = 0;
-    ptrdiff_t ahead = NAME(rows_ahead)(b);
-    double last[4] = {0, 0, 0, 0};
-    for (ptrdiff_t j = n / 4 * 4; j < n; j++) last[j - (n - 4)] = coef[j];
-    /* a block of narrow rows is small: all of the next is asked for at once, then this one gives
-     * work to the arithmetic while it comes */
-    ptrdiff_t numbers = n * (ptrdiff_t)sizeof(T) <= NARROW_BYTES ? b->count * b->stride : 0;
-    for (ptrdiff_t j = 0; j < numbers; j += LINE)
-        PREFETCH(a + j, numbers * (ptrdiff_t)sizeof(T));
-    for (; i + 4 <= b->count; i += 4)
-        NAME(dot4)(a + i * b->stride, b->stride, n, coef, quad_load_double(last), b->centre,
-                   centred, ahead, out + i);
-    for (; i < b->count; i++)
-        out[i] = NAME(dot1)(a + i * b->stride, n, coef, b->centre, centred);
+    NAME(fours) rows = NAME(fours_of)(b);
+    const double *centre = b->centre;
+    ptrdiff_t n = b->rows->n_columns;
+    double left[4] = {0, 0, 0, 0};
+    for (ptrdiff_t j = (n - 1) / 4 * 4; j < n; j++) left[j - (n - 4)] = coef[j];
+    quad last = quad_load_double(left);
+    switch ((n + 3) / 4) {
+    case 1: NAME(dot_narrow)(rows, n, 1, coef, last, centre, centred, out); break;
+    case 2: NAME(dot_narrow)(rows, n, 2, coef, last, centre, centred, out); break;
+    case 3: NAME(dot_narrow)(rows, n, 3, coef, last, centre, centred, out); break;
+    case 4: NAME(dot_narrow)(rows, n, 4, coef, last, centre, centred, out); break;
+    default:
+        for (ptrdiff_t i = 0; i < rows.groups; i++)
+            NAME(place)(NAME(dot4)(rows.first + i * rows.hop, rows.apart, n, coef, last, centre,
+                                   centred), out + i * rows.place_hop, rows.place_apart);
+    }
+    for (ptrdiff_t i = 4 * rows.groups; i < b->count; i++)
+        out[i] = NAME(dot1)(rows.first + i * b->stride, n, coef, centre, centred);
 }
 
-/* Four rows into the gradient: for rows so wide that a block has few of them. */
-static ALWAYS_INLINE void NAME(add4)(const T *restrict a, ptrdiff_t stride, ptrdiff_t n,
-                                     const double *restrict pull, const double *restrict centre,
-                                     int centred, ptrdiff_t ahead, double *restrict gradient)
+/* Four rows into the gradient. */
+static ALWAYS_INLINE void NAME(add4)(const T *restrict a, ptrdiff_t apart, ptrdiff_t n,
+                                     const double *restrict pull, ptrdiff_t place_apart,
+                                     const double *restrict centre, int centred,
+                                     double *restrict gradient)
 {
-    const T *restrict a1 = a + stride, *restrict a2 = a1 + stride, *restrict a3 = a2 + stride;
-    quad p0 = quad_all(pull[0]), p1 = quad_all(pull[1]);
-    quad p2 = quad_all(pull[2]), p3 = quad_all(pull[3]);
+    const T *restrict a1 = a + apart, *restrict a2 = a1 + apart, *restrict a3 = a2 + apart;
+    double q0 = pull[0], q1 = pull[place_apart];
+    double q2 = pull[2 * place_apart], q3 = pull[3 * place_apart];
+    quad p0 = quad_all(q0), p1 = quad_all(q1), p2 = quad_all(q2), p3 = quad_all(q3);
     ptrdiff_t j = 0;
     for (; j + 4 <= n; j += 4) {
-        if (ahead && j % LINE == 0) {
-            PREFETCH(a2 + j, ahead);
-            PREFETCH(a3 + j, ahead);
-        }
         quad g = quad_load_double(gradient + j);
         g = quad_add_product(g, LOAD(a, j), p0);
         g = quad_add_product(g, LOAD(a1, j), p1);
@@ -125,170 +153,210 @@ static ALWAYS_INLINE void NAME(add4)(const T *restrict a, ptrdiff_t stride, ptrd
         quad_store(gradient + j, g);
     }
     for (; j < n; j++)
-        gradient[j] += (READ(a, j) * pull[0] + READ(a1, j) * pull[1])
-                     + (READ(a2, j) * pull[2] + READ(a3, j) * pull[3]);
+        gradient[j] += (READ(a, j) * q0 + READ(a1, j) * q1) + (READ(a2, j) * q2 + READ(a3, j) * q3);
 }
 
-/* All rows into up to four quads of columns, the sums in registers: for narrower rows. A quad
- * begins at most at n - 4, so that a row's last may overlap the one before. Two rows at a time,
- * for additions take longer than loads. */
-static ALWAYS_INLINE void NAME(add_strip)(const T *restrict a, ptrdiff_t stride, ptrdiff_t count,
-                                          ptrdiff_t n, ptrdiff_t first, int quads,
-                                          const double *restrict pull,
-                                          const double *restrict centre, int centred,
-                                          double *restrict gradient)
+/* One row into the gradient. */
+static ALWAYS_INLINE void NAME(add1)(const T *restrict a, ptrdiff_t n, double pull,
+                                     const double *restrict centre, int centred,
+                                     double *restrict gradient)
 {
-    ptrdiff_t j0 = first, j1 = first + 4, j2 = first + 8, j3 = first + 12, i = 0;
-    ptrdiff_t end = n - 4, last = first + 4 * (quads - 1);
-    if (quads == 1) j0 = last > end ? end : last;
-    if (quads == 2) j1 = last > end ? end : last;
-    if (quads == 3) j2 = last > end ? end : last;
-    if (quads == 4) j3 = last > end ? end : last;
-    quad s0 = quad_all(0), s1 = s0, s2 = s0, s3 = s0, t0 = s0, t1 = s0, t2 = s0, t3 = s0;
-    for (; i + 2 <= count; i += 2) {
-        const T *restrict x = a + i * stride, *restrict y = x + stride;
-        quad p = quad_all(pull[i]), q = quad_all(pull[i + 1]);
-        s0 = quad_add_product(s0, LOAD(x, j0), p);
-        t0 = quad_add_product(t0, LOAD(y, j0), q);
-        if (quads > 1) s1 = quad_add_product(s1, LOAD(x, j1), p);
-        if (quads > 1) t1 = quad_add_product(t1, LOAD(y, j1), q);
-        if (quads > 2) s2 = quad_add_product(s2, LOAD(x, j2), p);
-        if (quads > 2) t2 = quad_add_product(t2, LOAD(y, j2), q);
-        if (quads > 3) s3 = quad_add_product(s3, LOAD(x, j3), p);
-        if (quads > 3) t3 = quad_add_product(t3, LOAD(y, j3), q);
-    }
-    if (i < count) {
-        const T *restrict x = a + i * stride;
-        quad p = quad_all(pull[i]);
-        s0 = quad_add_product(s0, LOAD(x, j0), p);
-        if (quads > 1) s1 = quad_add_product(s1, LOAD(x, j1), p);
-        if (quads > 2) s2 = quad_add_product(s2, LOAD(x, j2), p);
-        if (quads > 3) s3 = quad_add_product(s3, LOAD(x, j3), p);
-    }
-    double sums[16];
-    quad_store(sums, quad_plus(s0, t0));
-    quad_store(sums + 4, quad_plus(s1, t1));
-    quad_store(sums + 8, quad_plus(s2, t2));
-    quad_store(sums + 12, quad_plus(s3, t3));
-    ptrdiff_t shift = last > end ? last - end : 0; /* places of the last that overlap */
-    for (ptrdiff_t k = 0; k < 4 * (quads - 1); k++) gradient[first + k] += sums[k];
-    for (ptrdiff_t k = shift; k < 4; k++)
-        gradient[last - shift + k] += sums[4 * (quads - 1) + k];
+#pragma omp simd
+    for (ptrdiff_t j = 0; j < n; j++) gradient[j] += READ(a, j) * pull;
 }
 
-static ALWAYS_INLINE void NAME(add_strips)(const block *b, const double *pull, int centred,
-                                           double *gradient)
+/* All fours of a block into `quads` quads of columns, the sums in registers. As many sums as
+ * registers hold, for additions take longer than loads. */
+static ALWAYS_INLINE void NAME(add_narrow)(NAME(fours) rows, ptrdiff_t n, int quads,
+                                           const double *restrict pull,
+                                           const double *restrict centre, int centred,
+                                           double *restrict gradient)
 {
-    const T *a = (const T *)b->values;
-    ptrdiff_t n = b->rows->n_columns, stride = b->stride, count = b->count, j = 0;
-#define STRIP(quads)                                                                             \
-    NAME(add_strip)(a, stride, count, n, j, quads, pull, b->centre, centred, gradient)
-    for (; j + 12 < n; j += 16) STRIP(4);
-    if (j + 8 < n) STRIP(3);
-    else if (j + 4 < n) STRIP(2);
-    else if (j < n) STRIP(1);
-#undef STRIP
+    enum { MOST_SUMS = 4 };
+    const int n_sums = quads < 4 ? 4 : 2;
+    ptrdiff_t at[NARROW_QUADS];
+    quad s[NARROW_QUADS][MOST_SUMS];
+#pragma GCC unroll 4
+    for (int k = 0; k < quads; k++) {
+        at[k] = k < quads - 1 ? 4 * k : n - 4;
+#pragma GCC unroll 4
+        for (int r = 0; r < n_sums; r++) s[k][r] = quad_all(0);
+    }
+    for (ptrdiff_t i = 0; i < rows.groups; i++) {
+        const T *restrict a = rows.first + i * rows.hop;
+        const double *restrict here = pull + i * rows.place_hop;
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; r++) {
+            const T *restrict x = a + r * rows.apart;
+            quad p = quad_all(here[r * rows.place_apart]);
+#pragma GCC unroll 4
+            for (int k = 0; k < quads; k++)
+                s[k][r % n_sums] = quad_add_product(s[k][r % n_sums], LOAD(x, at[k]), p);
+        }
+    }
+#pragma GCC unroll 4
+    for (int k = 0; k < quads; k++) {
+        quad sum = quad_plus(s[k][0], s[k][1]);
+        if (n_sums == 4) sum = quad_plus(sum, quad_plus(s[k][2], s[k][3]));
+        double x[4];
+        quad_store(x, sum);
+        /* what the quad before has added is left out */
+        for (ptrdiff_t j = 4 * k - at[k]; j < 4; j++) gradient[at[k] + j] += x[j];
+    }
 }
 
 static ALWAYS_INLINE void NAME(add_rows)(const block *b, const double *pull, int centred,
                                          double *gradient)
 {
-    const T *a = (const T *)b->values;
-    const double *restrict centre = b->centre;
-    ptrdiff_t n = b->rows->n_columns, i = 0;
-    ptrdiff_t ahead = NAME(rows_ahead)(b);
-    if (!ahead) {
-        NAME(add_strips)(b, pull, centred, gradient);
-        return;
+    NAME(fours) rows = NAME(fours_of)(b);
+    const double *centre = b->centre;
+    ptrdiff_t n = b->rows->n_columns;
+    switch ((n + 3) / 4) {
+    case 1: NAME(add_narrow)(rows, n, 1, pull, centre, centred, gradient); break;
+    case 2: NAME(add_narrow)(rows, n, 2, pull, centre, centred, gradient); break;
+    case 3: NAME(add_narrow)(rows, n, 3, pull, centre, centred, gradient); break;
+    case 4: NAME(add_narrow)(rows, n, 4, pull, centre, centred, gradient); break;
+    default:
+        for (ptrdiff_t i = 0; i < rows.groups; i++)
+            NAME(add4)(rows.first + i * rows.hop, rows.apart, n, pull + i * rows.place_hop,
+                       rows.place_apart, centre, centred, gradient);
     }
-    for (; i + 4 <= b->count; i += 4)
-        NAME(add4)(a + i * b->stride, b->stride, n, pull + i, centre, centred, ahead, gradient);
-    for (; i < b->count; i++) {
-        const T *restrict row = a + i * b->stride;
-        double p = pull[i];
-#pragma omp simd
-        for (ptrdiff_t j = 0; j < n; j++) gradient[j] += READ(row, j) * p;
+    for (ptrdiff_t i = 4 * rows.groups; i < b->count; i++)
+        NAME(add1)(rows.first + i * b->stride, n, pull[i], centre, centred, gradient);
+}
+
+/* add4 of four rows and dot4 of four others in one: the arithmetic on the former, which are in
+ * cache, fills the time in which the latter come from memory. `left` is 1 in the places of a row's
+ * last quad that the one before has not done, else 0. */
+static ALWAYS_INLINE quad NAME(add4_dot4)(const T *restrict b, const double *restrict pull,
+                                          ptrdiff_t place_apart, const T *restrict a,
+                                          ptrdiff_t apart, ptrdiff_t n,
+                                          const double *restrict coef, quad last, quad left,
+                                          const double *restrict centre, int centred,
+                                          double *restrict gradient)
+{
+    const T *restrict a1 = a + apart, *restrict a2 = a1 + apart, *restrict a3 = a2 + apart;
+    const T *restrict b1 = b + apart, *restrict b2 = b1 + apart, *restrict b3 = b2 + apart;
+    quad p0 = quad_all(pull[0]), p1 = quad_all(pull[place_apart]);
+    quad p2 = quad_all(pull[2 * place_apart]), p3 = quad_all(pull[3 * place_apart]);
+    quad s0 = quad_all(0), s1 = s0, s2 = s0, s3 = s0;
+#define BOTH(j, c)                                                                               \
+    do {                                                                                         \
+        s0 = quad_add_product(s0, LOAD(a, j), c);                                                \
+        s1 = quad_add_product(s1, LOAD(a1, j), c);                                               \
+        s2 = quad_add_product(s2, LOAD(a2, j), c);                                               \
+        s3 = quad_add_product(s3, LOAD(a3, j), c);                                               \
+        quad g = quad_load_double(gradient + (j));                                               \
+        g = quad_add_product(g, LOAD(b, j), p0);                                                 \
+        g = quad_add_product(g, LOAD(b1, j), p1);                                                \
+        g = quad_add_product(g, LOAD(b2, j), p2);                                                \
+        g = quad_add_product(g, LOAD(b3, j), p3);                                                \
+        quad_store(gradient + (j), g);                                                           \
+    } while (0)
+    for (ptrdiff_t j = 0; j + 4 < n; j += 4) {
+        quad c = quad_load_double(coef + j);
+        BOTH(j, c);
+    }
+    p0 = quad_times(p0, left), p1 = quad_times(p1, left);
+    p2 = quad_times(p2, left), p3 = quad_times(p3, left);
+    BOTH(n - 4, last);
+#undef BOTH
+    return quad_plus(quad_sums(s0, s1, s2, s3), quad_all(coef[n]));
+}
+
+static ALWAYS_INLINE void NAME(add_dot_rows)(const block *done, const double *pull,
+                                             const block *next, const double *coef, int centred,
+                                             double *gradient, double *out)
+{
+    NAME(fours) b = NAME(fours_of)(done), a = NAME(fours_of)(next);
+    ptrdiff_t n = next->rows->n_columns;
+    double coefs[4] = {0, 0, 0, 0}, ones[4] = {0, 0, 0, 0};
+    for (ptrdiff_t j = (n - 1) / 4 * 4; j < n; j++)
+        coefs[j - (n - 4)] = coef[j], ones[j - (n - 4)] = 1;
+    quad last = quad_load_double(coefs), left = quad_load_double(ones);
+    for (ptrdiff_t i = 0; i < a.groups; i++)
+        NAME(place)(NAME(add4_dot4)(b.first + i * b.hop, pull + i * b.place_hop, b.place_apart,
+                                    a.first + i * a.hop, a.apart, n, coef, last, left,
+                                    next->centre, centred, gradient),
+                    out + i * a.place_hop, a.place_apart);
+}
+
+/* out += the products of `width` columns from j on with their coefficients: what is in `out` is
+ * read and written once for all of them. */
+static ALWAYS_INLINE void NAME(dot_few)(const block *b, ptrdiff_t j, int width,
+                                        const double *restrict coef, int centred,
+                                        double *restrict out)
+{
+    const T *restrict x = (const T *)b->values + j * b->stride;
+    ptrdiff_t stride = b->stride, i = 0;
+    double middle[MOST_COLUMNS];
+    for (int k = 0; k < width; k++) middle[k] = centred ? b->centre[j + k] : 0.0;
+    for (; i + 4 <= b->count; i += 4) {
+        quad even = quad_load_double(out + i), odd = quad_all(0);
+#pragma GCC unroll 8
+        for (int k = 0; k < width; k++) {
+            quad z = QUAD_LOAD(x + k * stride + i), c = quad_all(coef[j + k]);
+            if (centred) z = quad_minus(z, quad_all(middle[k]));
+            if (k % 2) odd = quad_add_product(odd, z, c);
+            else even = quad_add_product(even, z, c);
+        }
+        quad_store(out + i, width > 1 ? quad_plus(even, odd) : even);
+    }
+    for (; i < b->count; i++)
+        for (int k = 0; k < width; k++) out[i] += (x[k * stride + i] - middle[k]) * coef[j + k];
+}
+
+/* gradient_j, ... += the products of `width` columns with pull, each in a sum of its own: additions
+ * take longer than loads. */
+static ALWAYS_INLINE void NAME(add_few)(const block *b, ptrdiff_t j, int width,
+                                        const double *restrict pull, int centred,
+                                        double *restrict gradient)
+{
+    const T *restrict x = (const T *)b->values + j * b->stride;
+    ptrdiff_t stride = b->stride, i = 0;
+    double middle[MOST_COLUMNS];
+    quad sums[MOST_COLUMNS];
+#pragma GCC unroll 8
+    for (int k = 0; k < width; k++) {
+        middle[k] = centred ? b->centre[j + k] : 0.0;
+        sums[k] = quad_all(0);
+    }
+    for (; i + 4 <= b->count; i += 4) {
+        quad p = quad_load_double(pull + i);
+#pragma GCC unroll 8
+        for (int k = 0; k < width; k++) {
+            quad z = QUAD_LOAD(x + k * stride + i);
+            if (centred) z = quad_minus(z, quad_all(middle[k]));
+            sums[k] = quad_add_product(sums[k], z, p);
+        }
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < width; k++) {
+        double sum = quad_sum(sums[k]);
+        for (ptrdiff_t r = i; r < b->count; r++) sum += (x[k * stride + r] - middle[k]) * pull[r];
+        gradient[j + k] += sum;
     }
 }
 
-/* Four columns at a time: the products are read and written once for the four. */
 static ALWAYS_INLINE void NAME(dot_columns)(const block *b, const double *coef, int centred,
                                             double *restrict out)
 {
-    const T *a = (const T *)b->values;
-    const double *centre = b->centre;
-    ptrdiff_t n = b->rows->n_columns, count = b->count, j = 0;
-    for (ptrdiff_t i = 0; i < count; i++) out[i] = coef[n];
-    for (; j + 4 <= n; j += 4) {
-        const T *restrict x0 = a + j * b->stride, *restrict x1 = x0 + b->stride,
-                *restrict x2 = x1 + b->stride, *restrict x3 = x2 + b->stride;
-        double c0 = coef[j], c1 = coef[j + 1], c2 = coef[j + 2], c3 = coef[j + 3];
-        double m0 = 0, m1 = 0, m2 = 0, m3 = 0;
-        if (centred) m0 = centre[j], m1 = centre[j + 1], m2 = centre[j + 2], m3 = centre[j + 3];
-        quad d0 = quad_all(c0), d1 = quad_all(c1), d2 = quad_all(c2), d3 = quad_all(c3);
-        quad n0 = quad_all(m0), n1 = quad_all(m1), n2 = quad_all(m2), n3 = quad_all(m3);
-        ptrdiff_t i = 0;
-        for (; i + 4 <= count; i += 4) {
-            quad s = quad_load_double(out + i);
-            s = quad_add_product(s, quad_minus(QUAD_LOAD(x0 + i), n0), d0);
-            s = quad_add_product(s, quad_minus(QUAD_LOAD(x1 + i), n1), d1);
-            s = quad_add_product(s, quad_minus(QUAD_LOAD(x2 + i), n2), d2);
-            s = quad_add_product(s, quad_minus(QUAD_LOAD(x3 + i), n3), d3);
-            quad_store(out + i, s);
-        }
-        for (; i < count; i++)
-            out[i] += ((x0[i] - m0) * c0 + (x1[i] - m1) * c1)
-                    + ((x2[i] - m2) * c2 + (x3[i] - m3) * c3);
-    }
-    for (; j < n; j++) {
-        const T *restrict x = a + j * b->stride;
-        double c = coef[j], m = centred ? centre[j] : 0.0;
-#pragma omp simd
-        for (ptrdiff_t i = 0; i < count; i++) out[i] += (x[i] - m) * c;
-    }
+    ptrdiff_t n = b->rows->n_columns, j = 0;
+    for (ptrdiff_t i = 0; i < b->count; i++) out[i] = coef[n];
+    for (; j + 8 <= n; j += 8) NAME(dot_few)(b, j, 8, coef, centred, out);
+    if (j + 4 <= n) NAME(dot_few)(b, j, 4, coef, centred, out), j += 4;
+    if (j + 2 <= n) NAME(dot_few)(b, j, 2, coef, centred, out), j += 2;
+    if (j < n) NAME(dot_few)(b, j, 1, coef, centred, out);
 }
 
-static ALWAYS_INLINE void NAME(add_columns)(const block *b, const double *restrict pull,
-                                            int centred, double *restrict gradient)
+static ALWAYS_INLINE void NAME(add_columns)(const block *b, const double *pull, int centred,
+                                            double *restrict gradient)
 {
-    const T *a = (const T *)b->values;
-    const double *centre = b->centre;
-    ptrdiff_t n = b->rows->n_columns, count = b->count, j = 0;
-    for (; j + 4 <= n; j += 4) {
-        const T *restrict x0 = a + j * b->stride, *restrict x1 = x0 + b->stride,
-                *restrict x2 = x1 + b->stride, *restrict x3 = x2 + b->stride;
-        double m0 = 0, m1 = 0, m2 = 0, m3 = 0, s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        if (centred) m0 = centre[j], m1 = centre[j + 1], m2 = centre[j + 2], m3 = centre[j + 3];
-        quad n0 = quad_all(m0), n1 = quad_all(m1), n2 = quad_all(m2), n3 = quad_all(m3);
-        quad q0 = quad_all(0), q1 = q0, q2 = q0, q3 = q0;
-        ptrdiff_t i = 0;
-        for (; i + 4 <= count; i += 4) {
-            quad p = quad_load_double(pull + i);
-            q0 = quad_add_product(q0, quad_minus(QUAD_LOAD(x0 + i), n0), p);
-            q1 = quad_add_product(q1, quad_minus(QUAD_LOAD(x1 + i), n1), p);
-            q2 = quad_add_product(q2, quad_minus(QUAD_LOAD(x2 + i), n2), p);
-            q3 = quad_add_product(q3, quad_minus(QUAD_LOAD(x3 + i), n3), p);
-        }
-        s0 = quad_sum(q0), s1 = quad_sum(q1), s2 = quad_sum(q2), s3 = quad_sum(q3);
-        for (; i < count; i++) {
-            double p = pull[i];
-            s0 += (x0[i] - m0) * p;
-            s1 += (x1[i] - m1) * p;
-            s2 += (x2[i] - m2) * p;
-            s3 += (x3[i] - m3) * p;
-        }
-        gradient[j] += s0;
-        gradient[j + 1] += s1;
-        gradient[j + 2] += s2;
-        gradient[j + 3] += s3;
-    }
-    for (; j < n; j++) {
-        const T *restrict x = a + j * b->stride;
-        double m = centred ? centre[j] : 0.0, s = 0;
-#pragma omp simd reduction(+ : s)
-        for (ptrdiff_t i = 0; i < count; i++) s += (x[i] - m) * pull[i];
-        gradient[j] += s;
-    }
+    ptrdiff_t n = b->rows->n_columns, j = 0;
+    for (; j + 8 <= n; j += 8) NAME(add_few)(b, j, 8, pull, centred, gradient);
+    if (j + 4 <= n) NAME(add_few)(b, j, 4, pull, centred, gradient), j += 4;
+    if (j + 2 <= n) NAME(add_few)(b, j, 2, pull, centred, gradient), j += 2;
+    if (j < n) NAME(add_few)(b, j, 1, pull, centred, gradient);
 }
 
 CLONES static void NAME(dense_dot)(const block *b, const double *coef, double *out)
@@ -311,6 +379,13 @@ CLONES static void NAME(dense_add)(const block *b, const double *pull, double *g
         if (b->centre) NAME(add_columns)(b, pull, 1, gradient);
         else NAME(add_columns)(b, pull, 0, gradient);
     }
+}
+
+CLONES static void NAME(dense_add_dot)(const block *done, const double *pull, const block *next,
+                                       const double *coef, double *gradient, double *out)
+{
+    if (next->centre) NAME(add_dot_rows)(done, pull, next, coef, 1, gradient, out);
+    else NAME(add_dot_rows)(done, pull, next, coef, 0, gradient, out);
 }
 
 /* out[j * ld + i] = z_ij, byte by byte, so that any stride and alignment will do. */
@@ -469,4 +544,3 @@ CLONES static void NAME(dense_pack_rows)(const block *b, const double *restrict 
 #undef READ
 #undef LOAD
 #undef QUAD_LOAD
-#undef LINE

@@ -15,7 +15,6 @@
 
 #include "cpu.h"
 #include "quad.h"
-#include "rows.h"
 
 /* A node is the leading bits of  place = z + SHIFT,  cut off after PER_OCTAVE steps from a power
  * of two to the next: fine in the middle, where y bends, and coarse where it is nearly ln z. Below
@@ -155,17 +154,16 @@ static ALWAYS_INLINE int find_nodes(const loss *l, ptrdiff_t count, const double
     return beyond < 0;
 }
 
-/* e^d - 1 for |d| <= 1/16 */
+/* e^d - 1 for |d| <= 1/16; its terms in pairs, so that few wait for each other */
 static ALWAYS_INLINE quad small_expm1(quad d)
 {
-    quad p = quad_all(1.0 / 40320);
-    p = quad_add_product(quad_all(1.0 / 5040), p, d);
-    p = quad_add_product(quad_all(1.0 / 720), p, d);
-    p = quad_add_product(quad_all(1.0 / 120), p, d);
-    p = quad_add_product(quad_all(1.0 / 24), p, d);
-    p = quad_add_product(quad_all(1.0 / 6), p, d);
-    p = quad_add_product(quad_all(0.5), p, d);
-    return quad_add_product(d, p, quad_times(d, d));
+    quad d2 = quad_times(d, d), d4 = quad_times(d2, d2);
+    quad low = quad_add_product(quad_all(0.5), quad_all(1.0 / 6), d);
+    quad middle = quad_add_product(quad_all(1.0 / 24), quad_all(1.0 / 120), d);
+    quad high = quad_add_product(quad_all(1.0 / 720), quad_all(1.0 / 5040), d);
+    high = quad_add_product(high, quad_all(1.0 / 40320), d2);
+    low = quad_add_product(low, middle, d2);
+    return quad_add_product(d, quad_add_product(low, high, d4), d2);
 }
 
 /* From the table: x and b = e^x, in whole quads. */
@@ -243,11 +241,14 @@ static ALWAYS_INLINE void bends(const loss *l, int inequality, ptrdiff_t count,
     }
 }
 
-CLONES double loss_block(const loss *l, ptrdiff_t count, const double *reach,
-                         const double *weights, double *log_margins, double *bend)
+/* Samples whose intermediate results stay in a first-level cache. */
+enum { PART = 256 };
+
+static ALWAYS_INLINE double loss_part(const loss *l, ptrdiff_t count, const double *reach,
+                                      const double *weights, double *log_margins, double *bend)
 {
-    double inside[BLOCK_LIMIT], away[BLOCK_LIMIT + 3], x[BLOCK_LIMIT + 3], b[BLOCK_LIMIT + 3];
-    int64_t node[BLOCK_LIMIT + 3];
+    double inside[PART], away[PART + 3], x[PART + 3], b[PART + 3];
+    int64_t node[PART + 3];
     int far = find_nodes(l, count, reach, inside, node, away);
     for (ptrdiff_t i = count; i % 4 != 0; i++) node[i] = 0, away[i] = 0;
     start_near(l, count, node, away, x, b);
@@ -256,5 +257,15 @@ CLONES double loss_block(const loss *l, ptrdiff_t count, const double *reach,
                                : finish(l, 0, count, inside, weights, x, b, log_margins);
     if (bend && l->inequality) bends(l, 1, count, weights, log_margins, b, bend);
     else if (bend) bends(l, 0, count, weights, log_margins, b, bend);
+    return sum;
+}
+
+CLONES double loss_block(const loss *l, ptrdiff_t count, const double *reach,
+                         const double *weights, double *log_margins, double *bend)
+{
+    double sum = 0;
+    for (ptrdiff_t i = 0; i < count; i += PART)
+        sum += loss_part(l, count - i < PART ? count - i : PART, reach + i, weights + i,
+                         log_margins + i, bend ? bend + i : NULL);
     return sum;
 }

@@ -141,4 +141,17 @@ static ALWAYS_INLINE void quad_transpose(quad *a, quad *b, quad *c, quad *d)
 #endif
 }
 
+/* The sums of four quads. */
+static ALWAYS_INLINE quad quad_sums(quad a, quad b, quad c, quad d)
+{
+#if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
+    quad ab = __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    quad cd = __builtin_shufflevector(c, d, 0, 4, 2, 6) + __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+#else
+    quad_transpose(&a, &b, &c, &d);
+    return quad_plus(quad_plus(a, b), quad_plus(c, d));
+#endif
+}
+
 #endif

@@ -4,10 +4,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cpu.h"
 #include "monomials.h"
 
-/* Rows at most this long come in blocks of few: see dot_rows. */
-enum { NARROW_BYTES = 128, NARROW_ROWS = 32 };
+enum {
+    NARROW_QUADS = 4,   /* rows of at most so many quads are summed in registers */
+    NARROW_ROWS = 128,  /* in a block of such */
+    MOST_COLUMNS = 8    /* read at a time where a column's numbers lie side by side */
+};
 
 #define T double
 #define NAME(name) name##_double
@@ -51,14 +55,24 @@ enum { NARROW_BYTES = 128, NARROW_ROWS = 32 };
 
 enum {
     NARROW = 4,                 /* columns below which rows are too short for loops along them */
-    ROWS_BYTES = 16 << 10,      /* of a block read by rows: half of a small first-level cache */
-    COLUMNS_BYTES = 512 << 10,  /* of a block read by columns: it needs many rows to pay */
+    ROWS_BYTES = 64 << 10,      /* of a block read by rows: part of a second-level cache */
+    SPARSE_BYTES = 16 << 10,    /* of a sparse block: half of a small first-level cache */
+    PACKED_BYTES = 256 << 10,   /* of a packed block: it takes as much again as it is stored */
+    COLUMNS_BYTES = 4 << 20,    /* of a block read by columns: part of a last-level cache, for */
+    COLUMN_ROWS = 256,          /* the part of a column in it should be long, */
+    LEAST_BLOCKS = 16,          /* as far as there remain blocks for many threads */
+    PAGE_BYTES = 4 << 10,
     PADDING = 8                 /* a packed column starts on a cache line */
 };
 
 static ptrdiff_t item_size(const rows *view)
 {
     return view->is_float ? (ptrdiff_t)sizeof(float) : (ptrdiff_t)sizeof(double);
+}
+
+static int is_narrow(const rows *view)
+{
+    return view->n_columns <= 4 * NARROW_QUADS;
 }
 
 void rows_choose_kind(rows *view)
@@ -80,18 +94,30 @@ ptrdiff_t block_rows(const rows *view)
     if (view->kind == ROWS_MONOMIALS) return monomial_block_rows(view);
     if (view->kind == ROWS_SPARSE) {
         ptrdiff_t entries = view->n_entries / (view->n_samples > 0 ? view->n_samples : 1) + 1;
-        count = ROWS_BYTES / (16 * entries);
+        count = SPARSE_BYTES / (16 * entries);
         return count < 4 ? 4 : count > BLOCK_LIMIT ? BLOCK_LIMIT : count;
     }
     if (view->kind == ROWS_CONTIGUOUS) {
-        if (width * item_size(view) <= NARROW_BYTES) return NARROW_ROWS;
+        if (is_narrow(view)) return NARROW_ROWS;
         count = ROWS_BYTES / (width * item_size(view)) / 4 * 4;
         return count < 4 ? 4 : count > 128 ? 128 : count;
     }
-    /* a packed block takes room twice: as it is stored, and the copy */
-    ptrdiff_t size = view->kind == ROWS_COLUMNS ? item_size(view) : 2 * (ptrdiff_t)sizeof(double);
-    count = COLUMNS_BYTES / (width * size) / 8 * 8;
+    if (view->kind == ROWS_COLUMNS) {
+        ptrdiff_t share = view->n_samples / LEAST_BLOCKS;
+        count = COLUMNS_BYTES / (width * item_size(view));
+        count = count < COLUMN_ROWS ? COLUMN_ROWS : count;
+        count = (count < share ? count : share) / 8 * 8;
+        return count < 64 ? 64 : count > BLOCK_LIMIT ? BLOCK_LIMIT : count;
+    }
+    count = PACKED_BYTES / (width * (ptrdiff_t)sizeof(double)) / 8 * 8;
     return count < 8 ? 8 : count > 128 ? 128 : count;
+}
+
+ptrdiff_t rows_spread(const rows *view, ptrdiff_t count)
+{
+    ptrdiff_t spread = count / BLOCK_RUNS;
+    int far = spread * view->n_columns * item_size(view) >= PAGE_BYTES;
+    return view->kind == ROWS_CONTIGUOUS && far ? spread : 0;
 }
 
 static ptrdiff_t packed_stride(ptrdiff_t count)
@@ -112,7 +138,8 @@ void block_open(block *b, const rows *view, ptrdiff_t start, ptrdiff_t count, do
     b->rows = view;
     b->kind = view->kind;
     b->start = start;
-    b->count = count;
+    b->count = b->run = count;
+    b->spread = 0;
     b->is_float = view->is_float;
     b->centre = view->centre;
     switch (view->kind) {
@@ -141,6 +168,14 @@ void block_open(block *b, const rows *view, ptrdiff_t start, ptrdiff_t count, do
     }
 }
 
+void block_open_spread(block *b, const rows *view, ptrdiff_t start, ptrdiff_t run,
+                       ptrdiff_t spread)
+{
+    block_open(b, view, start, run, NULL);
+    b->count = BLOCK_RUNS * run;
+    b->spread = spread;
+}
+
 void block_dot(const block *b, const double *coef, double *out)
 {
     if (b->kind == ROWS_MONOMIALS) {
@@ -157,11 +192,19 @@ void block_dot(const block *b, const double *coef, double *out)
     }
 }
 
+/* In several sums: a single one would wait for each addition. */
+CLONES static double total(ptrdiff_t count, const double *restrict x)
+{
+    double s0 = 0, s1 = 0;
+    ptrdiff_t i = 0;
+#pragma omp simd reduction(+ : s0, s1)
+    for (i = 0; i < count / 2; i++) s0 += x[2 * i], s1 += x[2 * i + 1];
+    return count % 2 ? s0 + s1 + x[count - 1] : s0 + s1;
+}
+
 void block_add(const block *b, const double *pull, double *gradient)
 {
-    double total = 0;
-    for (ptrdiff_t i = 0; i < b->count; i++) total += pull[i];
-    gradient[b->rows->n_columns] += total;
+    gradient[b->rows->n_columns] += total(b->count, pull);
     if (b->kind == ROWS_MONOMIALS) {
         monomial_block_add(b, pull, gradient);
     } else if (b->kind != ROWS_SPARSE) {
@@ -173,6 +216,21 @@ void block_add(const block *b, const double *pull, double *gradient)
     } else {
         if (b->rows->wide_columns) sparse_add_double_wide(b, pull, gradient);
         else sparse_add_double_narrow(b, pull, gradient);
+    }
+}
+
+void block_add_dot(const block *done, const double *pull, double *gradient, const block *next,
+                   const double *coef, double *out)
+{
+    int alike = done->count == next->count && done->spread == next->spread
+             && done->count % 4 == 0;
+    if (!is_narrow(done->rows) && alike) {
+        gradient[done->rows->n_columns] += total(done->count, pull);
+        if (done->is_float) dense_add_dot_float(done, pull, next, coef, gradient, out);
+        else dense_add_dot_double(done, pull, next, coef, gradient, out);
+    } else {
+        block_add(done, pull, gradient);
+        block_dot(next, coef, out);
     }
 }
 

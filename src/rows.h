@@ -44,13 +44,19 @@ typedef struct {
 } rows;
 
 /* The most rows a block may have, whatever the view: sizes per-sample work arrays. */
-enum { BLOCK_LIMIT = 256 };
+enum { BLOCK_LIMIT = 1024 };
+
+/* A block may be made of so many runs of rows that lie far apart, where rows are read in place. From
+ * several places at once memory sends more than from one. In arrays of `count` numbers for the
+ * block's samples the runs follow each other. */
+enum { BLOCK_RUNS = 4 };
 
 typedef struct {
     const rows *rows;
     rows_kind kind;                         /* how the block is read, after packing */
     int is_float;
     ptrdiff_t start, count;
+    ptrdiff_t run, spread;                  /* rows of a run, and from run to run; one run: 0 */
     const char *values;                     /* dense: first number of the first row */
     ptrdiff_t stride;                       /* dense: numbers from a row (column) to the next */
     const double *centre;                   /* still to be subtracted, or NULL */
@@ -67,14 +73,25 @@ size_t block_scratch(const rows *view, ptrdiff_t count);
 
 void block_open(block *b, const rows *view, ptrdiff_t start, ptrdiff_t count, double *scratch);
 
+/* Rows between the runs of blocks that together cover `count` rows, or 0 where blocks of one run
+ * are better; and a block of such runs, the first from `start` on. */
+ptrdiff_t rows_spread(const rows *view, ptrdiff_t count);
+void block_open_spread(block *b, const rows *view, ptrdiff_t start, ptrdiff_t run,
+                       ptrdiff_t spread);
+
 /* out[i * ld + j] = z_ij of dense rows that are stored, centred. */
 void rows_copy(const rows *view, ptrdiff_t start, ptrdiff_t count, double *out, ptrdiff_t ld);
 
 /* out_i = z_i . coef[:n] + coef[n] for the rows of the block. */
 void block_dot(const block *b, const double *coef, double *out);
 
-/* gradient += [Z 1]^T pull. Asks for the following block's memory meanwhile. */
+/* gradient += [Z 1]^T pull. */
 void block_add(const block *b, const double *pull, double *gradient);
+
+/* Both at once for two blocks, so that the memory of one is on its way during the arithmetic of the
+ * other. Only for rows read in place: elsewhere, opening a block closes the one before it. */
+void block_add_dot(const block *done, const double *pull, double *gradient, const block *next,
+                   const double *coef, double *out);
 
 /* drift_j += sum_i share_i (z_ij - mean_j) and squares_j of its squares, dense blocks only. */
 void block_add_squares(const block *b, const double *share, const double *mean, double *squares,

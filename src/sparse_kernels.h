@@ -6,13 +6,15 @@
 
 static void NAME(sparse_dot)(const block *b, const double *restrict coef, double *restrict out)
 {
-    const rows *view = b->rows;
-    const T *restrict values = (const T *)view->values;
-    const INDEX *restrict columns = (const INDEX *)view->columns;
-    double constant = coef[view->n_columns];
-    for (ptrdiff_t i = 0; i < b->count; i++) {
-        ptrdiff_t k = row_start(view, b->start + i), end = row_start(view, b->start + i + 1);
-        double s0 = 0, s1 = 0, s2 = 0, s3 = 0; /* four chains: additions need not wait */
+    const rows view = *b->rows; /* a copy, which what is written cannot change */
+    const T *restrict values = (const T *)view.values;
+    const INDEX *restrict columns = (const INDEX *)view.columns;
+    const ptrdiff_t start = b->start, count = b->count;
+    const double constant = coef[view.n_columns];
+    ptrdiff_t k = row_start(&view, start);
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const ptrdiff_t end = row_start(&view, start + i + 1);
+        double s0 = constant, s1 = 0, s2 = 0, s3 = 0; /* four chains: additions need not wait */
         for (; k + 4 <= end; k += 4) {
             s0 += values[k] * coef[columns[k]];
             s1 += values[k + 1] * coef[columns[k + 1]];
@@ -20,21 +22,23 @@ static void NAME(sparse_dot)(const block *b, const double *restrict coef, double
             s3 += values[k + 3] * coef[columns[k + 3]];
         }
         for (; k < end; k++) s0 += values[k] * coef[columns[k]];
-        out[i] = (s0 + s1) + (s2 + s3) + constant;
+        out[i] = (s0 + s1) + (s2 + s3);
     }
 }
 
 static void NAME(sparse_add)(const block *b, const double *restrict pull,
                              double *restrict gradient)
 {
-    const rows *view = b->rows;
-    const T *restrict values = (const T *)view->values;
-    const INDEX *restrict columns = (const INDEX *)view->columns;
-    for (ptrdiff_t i = 0; i < b->count; i++) {
-        ptrdiff_t end = row_start(view, b->start + i + 1);
-        double p = pull[i];
-        if (p == 0) continue;
-        for (ptrdiff_t k = row_start(view, b->start + i); k < end; k++)
-            gradient[columns[k]] += values[k] * p;
+    const rows view = *b->rows;
+    const T *restrict values = (const T *)view.values;
+    const INDEX *restrict columns = (const INDEX *)view.columns;
+    const ptrdiff_t start = b->start, count = b->count;
+    ptrdiff_t k = row_start(&view, start);
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const ptrdiff_t end = row_start(&view, start + i + 1);
+        const double p = pull[i];
+        if (p != 0)
+            for (; k < end; k++) gradient[columns[k]] += values[k] * p;
+        k = end;
     }
 }

@@ -81,35 +81,85 @@ static void sweep_release(sweep *s)
     free(s->memory);
 }
 
-/* The blocks of one chunk, one after the other. */
+/* The blocks of one chunk, one after the other: of several runs as far as they go, then of one. */
 typedef struct {
     const sweep *sweep;
     double *scratch;
     ptrdiff_t next, end;
+    ptrdiff_t spread, first_end;    /* rows from run to run; where the first run ends */
 } walk;
 
 static walk walk_chunk(const sweep *s, ptrdiff_t chunk, int worker)
 {
     ptrdiff_t first = chunk * s->plan.chunk_rows, end = first + s->plan.chunk_rows;
     if (end > s->view->n_samples) end = s->view->n_samples;
-    return (walk){s, s->scratch + (size_t)worker * s->scratch_size, first, end};
+    ptrdiff_t spread = s->with_curvature ? 0 : rows_spread(s->view, end - first);
+    return (walk){s, s->scratch + (size_t)worker * s->scratch_size, first, end, spread,
+                  first + spread};
 }
 
 static int walk_next(walk *w, block *b)
 {
-    ptrdiff_t count = w->end - w->next, most = w->sweep->plan.block_rows;
+    ptrdiff_t most = w->sweep->plan.block_rows;
+    if (w->spread) {
+        ptrdiff_t run = w->first_end - w->next;
+        if (run > most / BLOCK_RUNS) run = most / BLOCK_RUNS;
+        block_open_spread(b, w->sweep->view, w->next, run, w->spread);
+        w->next += run;
+        if (w->next < w->first_end) return 1;
+        w->next += (BLOCK_RUNS - 1) * w->spread;
+        w->spread = 0;
+        return 1;
+    }
+    ptrdiff_t count = w->end - w->next;
     if (count <= 0) return 0;
     block_open(b, w->sweep->view, w->next, count < most ? count : most, w->scratch);
     w->next += b->count;
     return 1;
 }
 
+/* The first block of a chunk, with its products. Returns whether there is one. */
+static int walk_first(walk *w, block *b, double *f)
+{
+    if (!walk_next(w, b)) return 0;
+    block_dot(b, w->sweep->coef, f);
+    return 1;
+}
+
+/* Adds a block's pull to the gradient and goes on to the next block, with its products. Returns
+ * whether there is one. */
+static int walk_on(walk *w, block *b, const double *pull, double *gradient, double *f)
+{
+    block done = *b;
+    if (w->sweep->view->kind == ROWS_CONTIGUOUS && walk_next(w, b)) {
+        block_add_dot(&done, pull, gradient, b, w->sweep->coef, f);
+        return 1;
+    }
+    block_add(&done, pull, gradient);
+    return walk_first(w, b, f);
+}
+
+/* For each run of a block: `begin` of its samples in the data's arrays, `at` in the block's. */
+#define EACH_RUN(b, begin, at)                                                                   \
+    for (ptrdiff_t at = 0, begin = (b).start; at < (b).count; at += (b).run, begin += (b).spread)
+
+/* Put a block's numbers in the data's array, unless that is NULL. */
+static void keep(const block *b, const double *from, double *to)
+{
+    if (to)
+        EACH_RUN(*b, begin, at)
+            memcpy(to + begin, from + at, (size_t)b->run * sizeof(double));
+}
+
 static void scores_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     sweep *s = work;
+    double f[BLOCK_LIMIT];
     block b;
-    for (walk w = walk_chunk(s, chunk, worker); walk_next(&w, &b);)
-        block_dot(&b, s->coef, s->out + b.start);
+    for (walk w = walk_chunk(s, chunk, worker); walk_next(&w, &b);) {
+        block_dot(&b, s->coef, f);
+        keep(&b, f, s->out);
+    }
 }
 
 int sweep_scores(const rows *view, const double *coef, int n_threads, double *out)
@@ -121,46 +171,34 @@ int sweep_scores(const rows *view, const double *coef, int n_threads, double *ou
     return status;
 }
 
-/* The target of `count` samples from `begin` on, as full arrays of double. */
-typedef struct {
-    double sign[BLOCK_LIMIT], offset[BLOCK_LIMIT], same_weights[BLOCK_LIMIT];
-    const double *weights;
-} target_block;
-
-/* What is the same for all samples is written once a chunk, */
-static void target_begin(target_block *t, const target *from)
+/* reach = sign f - offset for `count` samples from `begin` on. */
+CLONES static void reach_block(const target *t, ptrdiff_t begin, ptrdiff_t count,
+                               const double *restrict f, double *restrict reach)
 {
-    for (ptrdiff_t i = 0; i < BLOCK_LIMIT; i++) {
-        t->sign[i] = from->sign[0];
-        t->offset[i] = from->offset[0];
-        t->same_weights[i] = from->weights[0];
-    }
-    t->weights = t->same_weights;
+    const int8_t *restrict sign = t->sign + begin * t->sign_step;
+    const double *restrict offset = t->offset + begin * t->offset_step;
+    const double one_sign = *sign, one_offset = *offset;
+    if (t->sign_step && t->offset_step)
+        for (ptrdiff_t i = 0; i < count; i++) reach[i] = sign[i] * f[i] - offset[i];
+    else if (t->sign_step)
+        for (ptrdiff_t i = 0; i < count; i++) reach[i] = sign[i] * f[i] - one_offset;
+    else if (t->offset_step)
+        for (ptrdiff_t i = 0; i < count; i++) reach[i] = one_sign * f[i] - offset[i];
+    else
+        for (ptrdiff_t i = 0; i < count; i++) reach[i] = one_sign * f[i] - one_offset;
 }
 
-/* and the rest for each block. */
-static void target_fill(target_block *t, const target *from, ptrdiff_t begin, ptrdiff_t count)
+/* pull = sign weights log_margins for the same samples. */
+CLONES static void pull_block(const target *t, ptrdiff_t begin, ptrdiff_t count,
+                              const double *restrict weights, const double *restrict log_margins,
+                              double *restrict pull)
 {
-    if (from->sign_step)
-        for (ptrdiff_t i = 0; i < count; i++) t->sign[i] = from->sign[begin + i];
-    if (from->offset_step)
-        memcpy(t->offset, from->offset + begin, (size_t)count * sizeof(double));
-    if (from->weights_step) t->weights = from->weights + begin;
-}
-
-CLONES static void signed_reach(ptrdiff_t count, const double *restrict f,
-                                const target_block *restrict t, double *restrict reach)
-{
-#pragma omp simd
-    for (ptrdiff_t i = 0; i < count; i++) reach[i] = t->sign[i] * f[i] - t->offset[i];
-}
-
-CLONES static void signed_pull(ptrdiff_t count, const double *restrict log_margins,
-                               const target_block *restrict t, const double *restrict weights,
-                               double *restrict pull)
-{
-#pragma omp simd
-    for (ptrdiff_t i = 0; i < count; i++) pull[i] = t->sign[i] * weights[i] * log_margins[i];
+    const int8_t *restrict sign = t->sign + begin * t->sign_step;
+    const double one_sign = *sign;
+    if (t->sign_step)
+        for (ptrdiff_t i = 0; i < count; i++) pull[i] = sign[i] * weights[i] * log_margins[i];
+    else
+        for (ptrdiff_t i = 0; i < count; i++) pull[i] = one_sign * weights[i] * log_margins[i];
 }
 
 static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
@@ -168,28 +206,27 @@ static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
     sweep *s = work;
     double *value = s->partials + (size_t)chunk * s->partial_size, *gradient = value + 1;
     double f[BLOCK_LIMIT], reach[BLOCK_LIMIT], slope[BLOCK_LIMIT], pull[BLOCK_LIMIT];
-    double bend[BLOCK_LIMIT];
+    double bend[BLOCK_LIMIT], weights[BLOCK_LIMIT];
     double *bends = s->with_curvature || s->bends ? bend : NULL;
-    target_block t;
+    const target *t = s->target;
     curvature_sum sum;
     block b;
     walk w = walk_chunk(s, chunk, worker);
     if (s->with_curvature)
         curvature_begin(&sum, s->view, gradient + s->view->n_columns + 1,
                         w.scratch + block_scratch(s->view, s->plan.block_rows));
-    target_begin(&t, s->target);
-    while (walk_next(&w, &b)) {
-        block_dot(&b, s->coef, f);
-        target_fill(&t, s->target, b.start, b.count);
-        signed_reach(b.count, f, &t, reach);
-        *value += loss_block(&s->target->loss, b.count, reach, t.weights, slope, bends);
-        signed_pull(b.count, slope, &t, t.weights, pull);
-        block_add(&b, pull, gradient);
+    for (ptrdiff_t i = 0; i < BLOCK_LIMIT; i++) weights[i] = t->weights[0];
+    for (int more = walk_first(&w, &b, f); more; more = walk_on(&w, &b, pull, gradient, f)) {
+        EACH_RUN(b, begin, at) reach_block(t, begin, b.run, f + at, reach + at);
+        if (t->weights_step)
+            EACH_RUN(b, begin, at)
+                memcpy(weights + at, t->weights + begin, (size_t)b.run * sizeof(double));
+        *value += loss_block(&t->loss, b.count, reach, weights, slope, bends);
+        EACH_RUN(b, begin, at) pull_block(t, begin, b.run, weights + at, slope + at, pull + at);
         if (s->with_curvature) curvature_add(&sum, &b, bend);
-        size_t bytes = (size_t)b.count * sizeof(double);
-        if (s->reach) memcpy(s->reach + b.start, reach, bytes);
-        if (s->log_margins) memcpy(s->log_margins + b.start, slope, bytes);
-        if (s->bends) memcpy(s->bends + b.start, bend, bytes);
+        keep(&b, reach, s->reach);
+        keep(&b, slope, s->log_margins);
+        keep(&b, bend, s->bends);
     }
     if (s->with_curvature) curvature_end(&sum);
 }
@@ -202,6 +239,7 @@ int sweep_evaluate(const rows *view, const double *coef, const target *t, int n_
     sweep s = {.view = view, .coef = coef, .target = t, .reach = reach,
                .log_margins = log_margins, .bends = bend, .with_curvature = curvature != NULL};
     s.plan = plan_chunks(view, (ptrdiff_t)(size + square));
+    if (curvature && s.plan.block_rows > CURVATURE_ROWS) s.plan.block_rows = CURVATURE_ROWS;
     int status = sweep_allocate(&s, 1 + size + square, curvature ? curvature_scratch(view) : 0,
                                 n_threads);
     if (status == 0) {
@@ -221,21 +259,25 @@ int sweep_evaluate(const rows *view, const double *coef, const target *t, int n_
 static void product_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     sweep *s = work;
-    double pull[BLOCK_LIMIT];
+    double f[BLOCK_LIMIT], pull[BLOCK_LIMIT];
+    double *out = s->partials + (size_t)chunk * s->partial_size;
     block b;
-    for (walk w = walk_chunk(s, chunk, worker); walk_next(&w, &b);) {
-        block_dot(&b, s->coef, pull);
-        for (ptrdiff_t i = 0; i < b.count; i++) pull[i] *= s->bend[b.start + i];
-        block_add(&b, pull, s->partials + (size_t)chunk * s->partial_size);
-    }
+    walk w = walk_chunk(s, chunk, worker);
+    for (int more = walk_first(&w, &b, f); more; more = walk_on(&w, &b, pull, out, f))
+        EACH_RUN(b, begin, at)
+            for (ptrdiff_t i = 0; i < b.run; i++) pull[at + i] = f[at + i] * s->bend[begin + i];
 }
 
 static void adjoint_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     sweep *s = work;
+    double pull[BLOCK_LIMIT];
     block b;
-    for (walk w = walk_chunk(s, chunk, worker); walk_next(&w, &b);)
-        block_add(&b, s->bend + b.start, s->partials + (size_t)chunk * s->partial_size);
+    for (walk w = walk_chunk(s, chunk, worker); walk_next(&w, &b);) {
+        EACH_RUN(b, begin, at)
+            memcpy(pull + at, s->bend + begin, (size_t)b.run * sizeof(double));
+        block_add(&b, pull, s->partials + (size_t)chunk * s->partial_size);
+    }
 }
 
 /* Run a body whose result is one number a column and the constant's. */
