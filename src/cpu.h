@@ -18,6 +18,14 @@
 #define ALWAYS_INLINE inline
 #endif
 
+/* Ask for what lies some bytes after an address, where the processor cannot foresee its use. */
+#ifdef __GNUC__
+#define PREFETCH(address, bytes) \
+    __builtin_prefetch((const void *)((uintptr_t)(address) + (uintptr_t)(bytes)), 0, 2)
+#else
+#define PREFETCH(address, bytes) ((void)0)
+#endif
+
 /* Name of the level at which functions marked CLONES run here. */
 const char *simd_level(void);
 
