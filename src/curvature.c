@@ -15,6 +15,7 @@ enum {
     WIDEST_SUM = 256,   /* columns up to which each chunk of rows sums a matrix of its own */
     PACK_ROWS = 32,     /* rows of a panel that one task packs */
     SQUARE = 16,        /* rows and columns of a square that is transposed at once */
+    JUDGED_ROWS = 2048, /* of sparse rows, whose entries tell where the work is */
     AHEAD = 6           /* entries whose columns are asked for before their turn */
 };
 
@@ -53,29 +54,58 @@ static void flush(curvature_sum *sum)
     sum->filled = 0;
 }
 
-/* Every pair of a row's entries once, wherever it falls; half of each square. Adding the
- * transpose (curvature_fold) then completes both, for any order and repetition of columns. */
-static void add_sparse(const rows *view, ptrdiff_t row, double bend, double *matrix)
+/* Which pairs of which rows go into a matrix: those whose later entry lies in some columns. */
+typedef struct {
+    const rows *view;
+    const double *bend;                 /* of the first of the rows */
+    ptrdiff_t first, count, low, high;
+    double *matrix;
+} pairs;
+
+#define T double
+#define INDEX int32_t
+#define NAME(name) name##_double_narrow
+#include "sparse_pairs.h"
+#undef INDEX
+#undef NAME
+
+#define INDEX int64_t
+#define NAME(name) name##_double_wide
+#include "sparse_pairs.h"
+#undef T
+#undef INDEX
+#undef NAME
+
+#define T float
+#define INDEX int32_t
+#define NAME(name) name##_float_narrow
+#include "sparse_pairs.h"
+#undef INDEX
+#undef NAME
+
+#define INDEX int64_t
+#define NAME(name) name##_float_wide
+#include "sparse_pairs.h"
+#undef T
+#undef INDEX
+#undef NAME
+
+static void add_pairs(const pairs *p)
 {
-    ptrdiff_t n = view->n_columns + 1;
-    ptrdiff_t begin = row_start(view, row), end = row_start(view, row + 1);
-    double *restrict last = matrix + (n - 1) * n;
-    for (ptrdiff_t k = begin; k < end; k++) {
-        double pull = bend * entry_value(view, k);
-        double *restrict out = matrix + entry_column(view, k) * n;
-        for (ptrdiff_t l = begin; l < k; l++)
-            out[entry_column(view, l)] += pull * entry_value(view, l);
-        out[entry_column(view, k)] += 0.5 * pull * entry_value(view, k);
-        last[entry_column(view, k)] += pull;
+    if (p->view->is_float) {
+        if (p->view->wide_columns) add_pairs_float_wide(p);
+        else add_pairs_float_narrow(p);
+    } else {
+        if (p->view->wide_columns) add_pairs_double_wide(p);
+        else add_pairs_double_narrow(p);
     }
-    last[n - 1] += 0.5 * bend;
 }
 
 void curvature_add(curvature_sum *sum, const block *b, const double *bend)
 {
     if (sum->view->kind == ROWS_SPARSE) {
-        for (ptrdiff_t i = 0; i < b->count; i++)
-            if (bend[i] != 0) add_sparse(sum->view, b->start + i, bend[i], sum->matrix);
+        pairs p = {sum->view, bend, b->start, b->count, 0, sum->view->n_columns + 1, sum->matrix};
+        add_pairs(&p);
         return;
     }
     double root[CURVATURE_ROWS];
@@ -123,7 +153,7 @@ typedef struct {
     double *out, *strips, *scratch;
     size_t scratch_size, partial_size;
     ptrdiff_t first, used, n;           /* of the panel at work */
-    ptrdiff_t n_parts;                  /* sparse: parts of the columns */
+    ptrdiff_t *cuts;                    /* sparse: where the parts of the columns begin */
 } second;
 
 static void curvature_chunk(void *work, ptrdiff_t chunk, int worker)
@@ -206,40 +236,53 @@ static int curvature_by_panels(const rows *view, const double *bend, int n_threa
     return status;
 }
 
-/* One part of the columns: the pairs whose first entry lies in it, from all rows. */
+/* One part of the columns: the pairs whose later entry lies in it, from all rows. */
 static void sparse_part(void *work, ptrdiff_t part, int worker)
 {
     second *s = work;
-    const rows *view = s->view;
-    ptrdiff_t n = s->n, low = part * n / s->n_parts, high = (part + 1) * n / s->n_parts;
+    pairs p = {s->view, s->bend, 0, s->view->n_samples, s->cuts[part], s->cuts[part + 1], s->out};
     (void)worker;
-    for (ptrdiff_t row = 0; row < view->n_samples; row++) {
-        double bend = s->bend[row];
+    add_pairs(&p);
+}
+
+/* Cut the columns into parts of about the same work, judged by some of the rows. */
+static void cut_columns(const rows *view, ptrdiff_t n_parts, double *work, ptrdiff_t *cuts)
+{
+    ptrdiff_t n = view->n_columns + 1, step = view->n_samples / JUDGED_ROWS + 1, part = 1;
+    double total = 0, sum = 0;
+    for (ptrdiff_t row = 0; row < view->n_samples; row += step) {
         ptrdiff_t begin = row_start(view, row), end = row_start(view, row + 1);
-        if (bend == 0) continue;
         for (ptrdiff_t k = begin; k < end; k++) {
-            ptrdiff_t column = entry_column(view, k);
-            if (column < low || column >= high) continue;
-            double pull = bend * entry_value(view, k);
-            double *restrict into = s->out + column * n;
-            for (ptrdiff_t l = begin; l < k; l++)
-                into[entry_column(view, l)] += pull * entry_value(view, l);
-            into[column] += 0.5 * pull * entry_value(view, k);
-            into[n - 1] += pull;
+            work[entry_column(view, k)] += (double)(k - begin + 2);
+            total += (double)(k - begin + 2);
         }
-        if (high == n) s->out[n * n - 1] += 0.5 * bend;
     }
+    cuts[0] = 0;
+    for (ptrdiff_t column = 0; column < n; column++) {
+        sum += work[column];
+        while (part < n_parts && sum * (double)n_parts >= total * (double)part)
+            cuts[part++] = column + 1;
+    }
+    while (part <= n_parts) cuts[part++] = n;
 }
 
 static int curvature_by_parts(const rows *view, const double *bend, int n_threads, double *out)
 {
     second s = {.view = view, .bend = bend, .out = out, .n = view->n_columns + 1};
-    /* each part reads all rows: no more than twice the threads, for balance */
-    s.n_parts = n_threads > 1 ? 2 * n_threads : 1;
-    memset(out, 0, (size_t)s.n * (size_t)s.n * sizeof(double));
-    each_chunk(s.n_parts, n_threads, sparse_part, &s);
-    curvature_fold(view, out);
-    return 0;
+    /* each part reads all rows: no more of them than threads */
+    ptrdiff_t n_parts = n_threads;
+    double *work = calloc((size_t)s.n, sizeof(double));
+    s.cuts = malloc(((size_t)n_parts + 1) * sizeof(ptrdiff_t));
+    int status = work && s.cuts ? 0 : -1;
+    if (status == 0) {
+        memset(out, 0, (size_t)s.n * (size_t)s.n * sizeof(double));
+        cut_columns(view, n_parts, work, s.cuts);
+        each_chunk(n_parts, n_threads, sparse_part, &s);
+        curvature_fold(view, out);
+    }
+    free(work);
+    free(s.cuts);
+    return status;
 }
 
 int sweep_curvature(const rows *view, const double *bend, int n_threads, double *out)

@@ -8,56 +8,12 @@ diagonal of ones, which is formed without passing through the unscaled one.
 
 from __future__ import annotations
 
-import threading
-from functools import cache
-
 import numpy as np
 from scipy.linalg import lapack
-from threadpoolctl import ThreadpoolController
 
-# Sizes between which a factor is made on one thread: below, the library does so by itself; above,
-# several threads earn the time that their start and their waiting for each other cost.
-ONE_THREAD = range(48, 1024)
-BLOCK = 128
+from .threads import library
 
-
-class _OneThread:
-    """A context in which the linear algebra library runs on one thread.
-
-    The library's number of threads is the process's, so the first to enter sets it and the last
-    to leave sets it back: contexts that overlap in several threads must not save each other's.
-    """
-
-    def __init__(self):
-        self.lock, self.depth, self.limit = threading.Lock(), 0, None
-
-    def __enter__(self):
-        with self.lock:
-            if self.depth == 0:
-                self.limit = _controller().limit(limits=1, user_api="blas")
-            self.depth += 1
-
-    def __exit__(self, *_):
-        with self.lock:
-            self.depth -= 1
-            if self.depth == 0:
-                self.limit.restore_original_limits()
-
-
-@cache
-def _controller():
-    return ThreadpoolController()
-
-
-_one_thread = _OneThread()
-
-
-def _on_threads_for(size, function, *arguments, **options):
-    """Call a routine of the library on as many threads as suit a matrix of this size."""
-    if size not in ONE_THREAD:
-        return function(*arguments, **options)
-    with _one_thread:
-        return function(*arguments, **options)
+BLOCK = 128  # columns of a triangle whose squares are summed at once
 
 
 class Factor:
@@ -85,9 +41,8 @@ class Factor:
         while True:
             scaled.flat[:: len(scaled) + 1] = ones + shift
             # the transpose of a symmetric array in C order is itself in Fortran order
-            self.factor, failed = _on_threads_for(
-                len(scaled), lapack.dpotrf, scaled.T, clean=False, overwrite_a=True
-            )
+            with library.for_size(len(scaled)):
+                self.factor, failed = lapack.dpotrf(scaled.T, clean=False, overwrite_a=True)
             if not failed:
                 return
             # Rounding made it indefinite. Any shift leaves a direction of descent. What the
@@ -103,7 +58,8 @@ class Factor:
 
     def inverse_root(self):
         """``B``, (n, n), with ``B B^T = (I + r H r)^-1``."""
-        upper, _ = _on_threads_for(len(self.factor), lapack.dtrtri, self.factor)
+        with library.for_size(len(self.factor)):
+            upper, _ = lapack.dtrtri(self.factor)
         return self.inverse[:, None] * np.triu(upper)
 
     def used_and_left(self):
@@ -120,7 +76,8 @@ class Factor:
             ``used`` may pass the range of numbers where ``P_ii**2`` does.
         """
         before, _ = _squares_above(self.factor)
-        upper, _ = _on_threads_for(len(self.factor), lapack.dtrtri, self.factor, overwrite_c=True)
+        with library.for_size(len(self.factor)):
+            upper, _ = lapack.dtrtri(self.factor, overwrite_c=True)
         _, after = _squares_above(upper) * self.inverse**2
         left = (self.inverse * upper.diagonal()) ** 2 + after
         with np.errstate(over="ignore", invalid="ignore"):

@@ -21,7 +21,7 @@ from .rows import rows_of
 from .spectral import RULES, spectral
 from .sweep import Sweep
 from .target import Target
-from .threads import effective_threads
+from .threads import effective_threads, library
 from .units import check_sizes, solve_in_units
 from .used_columns import extended, restricted, used_columns
 
@@ -97,6 +97,7 @@ def solve(
     return outcome
 
 
+@library.beside_sweeps()
 def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, callback=None):
     """Solve the problem that a sweep and a box describe.
 

@@ -28,6 +28,7 @@ import numpy as np
 from entropic.solve.cost import DENSE_PAIR, SPARSE_PAIR, factor_time
 from entropic.solve.factor import Factor
 from entropic.solve.memory import memory_limit
+from entropic.solve.threads import library
 
 from .rescaling import relative_weights, rescaling
 
@@ -87,6 +88,7 @@ class Influence:
         return pull / ((1 - share) + share * self.left)
 
 
+@library.beside_sweeps()
 def influence(sweep, box, outcome, rescale=False):
     """Influence of every row on its own score, or None where it would cost too much.
 

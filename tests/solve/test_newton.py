@@ -11,7 +11,6 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from entropic.data.design import Design
 from entropic.solve.entropy import Box, Loss
-from entropic.solve.factor import Factor
 from entropic.solve.newton import newton
 from entropic.solve.newton_steps import (
     CholeskyStep,
@@ -302,23 +301,3 @@ def test_what_was_chosen_is_told():
     X, y = data("dense", 60, 3)
     sweep, box = problem(X, y)
     assert minimise(sweep, box).solver == choose_step(sweep).name == "newton-cholesky"
-
-
-def test_small_factors_leave_the_librarys_threads_as_they_were():
-    """Also where several Python threads make factors at the same time."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    from threadpoolctl import threadpool_info
-
-    def threads():
-        return [found["num_threads"] for found in threadpool_info()]
-
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(200, 100))
-    matrix, scale, right = root.T @ root, np.ones(100), rng.normal(size=100)
-    wanted = np.linalg.solve(matrix + np.eye(100), right)
-    before = threads()
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: Factor(matrix, scale).solve(right), range(40)))
-    assert threads() == before
-    np.testing.assert_allclose(found, [wanted] * 40, rtol=1e-9)

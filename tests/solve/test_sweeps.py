@@ -300,6 +300,20 @@ def test_sparse_rows_may_start_late():
     assert kernels.curvature(rows, np.ones(2)).tolist() == [[4, 0, 2], [0, 1, 1], [2, 1, 2]]
 
 
+def test_sparse_columns_of_very_uneven_use():
+    """Whatever columns the threads share out among them, each pair of entries counts once."""
+    rng = np.random.default_rng(0)
+    for filled in ([0], [299], [0, 299], [3, 4, 5, *range(290, 300)], []):
+        X = np.zeros((50, 300))
+        X[:, filled] = rng.normal(size=(50, len(filled)))
+        rows, bend = SparseRows.of(sp.csr_array(X)), rng.uniform(size=50)
+        whole = np.column_stack([X, np.ones(50)])
+        first = kernels.curvature(rows, bend)
+        np.testing.assert_allclose(first, whole.T @ (bend[:, None] * whole), atol=1e-12)
+        for n_threads in (2, 3, 7):
+            assert np.array_equal(kernels.curvature(rows, bend, n_threads), first)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_quadratic_forms_of_rows_with_few_entries(dtype):
     """Few entries a row and a wide factor: pairs of entries serve instead of the factor."""

@@ -4,11 +4,16 @@ import os
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from entropic import EntropicClassifier
 from entropic.solve import threads
 from entropic.solve.backend import name as backend
+from entropic.solve.factor import Factor
 
 compiled = pytest.mark.skipif(backend != "compiled", reason="NumPy sweeps have no threads")
 
@@ -53,8 +58,7 @@ def test_environment_limits_threads():
 
 @compiled
 def test_threadpoolctl_limits_threads():
-    threadpoolctl = pytest.importorskip("threadpoolctl")
-    with threadpoolctl.threadpool_limits(1):
+    with threadpool_limits(1):
         assert threads.effective_threads(4) == 1
 
 
@@ -111,3 +115,58 @@ def test_many_columns_keep_few_partial_results():
         print(np.array_equal(*sums), peaks[-1] - peaks[0] < 150)
     """
     assert run(report) == "True True"
+
+
+def of_the_library():
+    """Threads of every library for linear algebra in the process."""
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_the_library_has_one_thread_beside_sweeps_and_all_for_large_matrices():
+    with threadpool_limits(2, user_api="blas"):
+        before = of_the_library()
+        one, library = [1] * len(before), threads.LibraryThreads()
+        with library.for_size(5):
+            assert of_the_library() == one
+            with library.for_size(threads.LARGE_MATRIX):
+                assert of_the_library() == before
+            assert of_the_library() == one
+        assert of_the_library() == before
+        with library.beside_sweeps():
+            assert of_the_library() == (before if backend == "numpy" else one)
+        assert of_the_library() == before
+
+
+def test_a_fit_leaves_the_librarys_threads_as_they_were():
+    """Also where several Python threads fit at the same time, and where a fit fails."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 100))
+    y = X[:, 0] > 0
+    with threadpool_limits(2, user_api="blas"):
+        before = of_the_library()
+        wanted = EntropicClassifier().fit(X, y).coef_
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: EntropicClassifier().fit(X, y).coef_, range(12)))
+        assert of_the_library() == before
+        np.testing.assert_allclose(found, [wanted] * 12, rtol=1e-12)
+
+        def fail(figures):
+            raise RuntimeError("stop")
+
+        with pytest.raises(RuntimeError, match="stop"):
+            EntropicClassifier(callback=fail).fit(X, y)
+        assert of_the_library() == before
+
+
+def test_small_factors_leave_the_librarys_threads_as_they_were():
+    """Also where several Python threads make factors at the same time."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(200, 100))
+    matrix, scale, right = root.T @ root, np.ones(100), rng.normal(size=100)
+    wanted = np.linalg.solve(matrix + np.eye(100), right)
+    with threadpool_limits(2, user_api="blas"):
+        before = of_the_library()
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: Factor(matrix, scale).solve(right), range(40)))
+        assert of_the_library() == before
+    np.testing.assert_allclose(found, [wanted] * 40, rtol=1e-9)
