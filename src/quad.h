@@ -8,6 +8,10 @@
 
 #if defined(__GNUC__)
 
+#if defined(__clang__) || __GNUC__ >= 12
+#define QUAD_SHUFFLES
+#endif
+
 typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
 
 static ALWAYS_INLINE quad quad_load_double(const double *x)
@@ -26,9 +30,14 @@ static ALWAYS_INLINE void quad_store(double *x, quad a)
     *(quad *)x = a;
 }
 
+/* One instruction; of {a, a, a, a} in a function for several machines gcc 12 makes two. */
 static ALWAYS_INLINE quad quad_all(double a)
 {
+#ifdef QUAD_SHUFFLES
+    return __builtin_shufflevector((quad){a, 0, 0, 0}, (quad){a, 0, 0, 0}, 0, 0, 0, 0);
+#else
     return (quad){a, a, a, a};
+#endif
 }
 
 static ALWAYS_INLINE quad quad_plus(quad a, quad b)
@@ -117,7 +126,7 @@ static ALWAYS_INLINE double quad_sum(quad a)
 /* Turn four rows of four into four columns. */
 static ALWAYS_INLINE void quad_transpose(quad *a, quad *b, quad *c, quad *d)
 {
-#if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
+#ifdef QUAD_SHUFFLES
     quad ab_low = __builtin_shufflevector(*a, *b, 0, 4, 2, 6);
     quad ab_high = __builtin_shufflevector(*a, *b, 1, 5, 3, 7);
     quad cd_low = __builtin_shufflevector(*c, *d, 0, 4, 2, 6);
@@ -144,7 +153,7 @@ static ALWAYS_INLINE void quad_transpose(quad *a, quad *b, quad *c, quad *d)
 /* The sums of four quads. */
 static ALWAYS_INLINE quad quad_sums(quad a, quad b, quad c, quad d)
 {
-#if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
+#ifdef QUAD_SHUFFLES
     quad ab = __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
     quad cd = __builtin_shufflevector(c, d, 0, 4, 2, 6) + __builtin_shufflevector(c, d, 1, 5, 3, 7);
     return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
