@@ -15,7 +15,8 @@ from .data import checks
 from .data.monomials import Monomials
 from .data.scaling import design_of
 from .model_file import save
-from .solve.entropy import Box, Loss
+from .solve.backend import Box
+from .solve.entropy import Loss
 from .solve.outcome import Status
 from .solve.problem import minimise
 from .solve.sweep import Sweep, sweeps

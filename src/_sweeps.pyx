@@ -376,6 +376,7 @@ def losses(double slack, bint inequality, reach, weights):
     return value, log_margins.base, bend.base
 
 
+include "box.pxi"
 include "spectral.pxi"
 
 

@@ -1,4 +1,4 @@
-/* The box of the coefficients (entropic/solve/entropy.py, Box): what the dual needs of it. */
+/* The box of the coefficients (entropic/solve/entropy.py, Box, which holds the formulas). */
 #include "box.h"
 
 #include <math.h>
@@ -10,19 +10,126 @@
  * patterns in memory. Sums after that, in blocks of this length. */
 enum { LENGTH = 256 };
 
+static ALWAYS_INLINE double fast_tanh(double u)
+{
+    double decay = fast_expm1(-2.0 * fabs(u));
+    return copysign(-decay / (2.0 + decay), u);
+}
+
+/* sech u, which keeps its relative precision where 1 - tanh^2 u has lost it */
+static ALWAYS_INLINE double fast_sech(double u)
+{
+    double decay = fast_exp(-fabs(u));
+    return 2.0 * decay / (1.0 + decay * decay);
+}
+
+static ALWAYS_INLINE double within(double w, double lower, double upper)
+{
+    w = w < lower ? lower : w;
+    return w > upper ? upper : w;
+}
+
+static double sum_of(const double *terms, ptrdiff_t n)
+{
+    double total = 0;
+#pragma omp simd reduction(+ : total)
+    for (ptrdiff_t j = 0; j < n; j++) total += terms[j];
+    return total;
+}
+
 CLONES void box_coef(const box *p, const double *restrict tau, double *restrict coef)
 {
     const double *restrict centre = p->centre, *restrict half = p->half_width;
     const double *restrict lower = p->lower, *restrict upper = p->upper;
     double alpha = p->entropy_weight;
     for (ptrdiff_t j = 0; j < p->n; j++) {
-        double u = half[j] * tau[j] / alpha;
-        double decay = fast_expm1(-2.0 * fabs(u));
-        double size = -decay / (2.0 + decay);
-        double w = centre[j] + half[j] * copysign(size, u);
-        w = w < lower[j] ? lower[j] : w;
-        coef[j] = w > upper[j] ? upper[j] : w;
+        double w = centre[j] + half[j] * fast_tanh(half[j] * tau[j] / alpha);
+        coef[j] = within(w, lower[j], upper[j]);
     }
+}
+
+CLONES void box_coef_at(const box *p, const double *restrict state, double *restrict coef)
+{
+    const double *restrict centre = p->centre, *restrict half = p->half_width;
+    const double *restrict lower = p->lower, *restrict upper = p->upper;
+    for (ptrdiff_t j = 0; j < p->n; j++)
+        coef[j] = within(centre[j] + half[j] * fast_tanh(state[j]), lower[j], upper[j]);
+}
+
+CLONES void box_scale_at(const box *p, const double *restrict state, double *restrict scale)
+{
+    const double *restrict half = p->half_width;
+    double root = sqrt(p->entropy_weight);
+    for (ptrdiff_t j = 0; j < p->n; j++) scale[j] = fast_sech(state[j]) * half[j] / root;
+}
+
+CLONES double box_value_at(const box *p, const double *state)
+{
+    double total = 0, terms[LENGTH];
+    for (ptrdiff_t first = 0; first < p->n; first += LENGTH) {
+        ptrdiff_t n = p->n - first < LENGTH ? p->n - first : LENGTH;
+        const double *restrict u = state + first;
+        for (ptrdiff_t j = 0; j < n; j++) {
+            double size = fabs(u[j]), decay = fast_exp(-2.0 * size);
+            terms[j] = -2.0 * size * decay / (1.0 + decay) - fast_log1p_unit(decay);
+        }
+        total += sum_of(terms, n);
+    }
+    return p->entropy_weight * total;
+}
+
+CLONES void box_moved(const box *p, const double *restrict state, const double *restrict move,
+                      double straight, double *restrict moved)
+{
+    for (ptrdiff_t j = 0; j < p->n; j++) {
+        double sech = fast_sech(state[j]), ratio = fast_tanh(state[j]) + sech * sech * move[j];
+        double size = fabs(ratio), held = size < straight ? size : 0.0;
+        double inside = copysign(0.5 * fast_log1p(2.0 * held / (1.0 - held)), ratio);
+        moved[j] = size < straight ? inside : state[j] + move[j];
+    }
+}
+
+/* Terms of the gap where tau asks for a logit of 30 or more above the state's. */
+CLONES static void far_terms(ptrdiff_t n, const double *restrict move, const double *restrict first,
+                             double *restrict terms)
+{
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double second = first[j] + move[j], decay = fast_exp(first[j]), q = decay / (1.0 + decay);
+        double softplus = fast_log1p_unit(fast_exp(-fabs(second)));
+        softplus += second > 0.0 ? second : 0.0;
+        double far = softplus - fast_log1p_unit(decay) - move[j] * q;
+        terms[j] = move[j] >= 30.0 ? far : terms[j];
+    }
+}
+
+CLONES double box_gap(const box *p, const double *state, const double *tau)
+{
+    double alpha = p->entropy_weight, total = 0, terms[LENGTH], move[LENGTH], logit[LENGTH];
+    for (ptrdiff_t begin = 0; begin < p->n; begin += LENGTH) {
+        ptrdiff_t n = p->n - begin < LENGTH ? p->n - begin : LENGTH;
+        const double *restrict half = p->half_width + begin;
+        const double *restrict at = state + begin, *restrict asked = tau + begin;
+        double furthest = 0;
+        for (ptrdiff_t j = 0; j < n; j++) {
+            /* mirrored so that q <= 1/2: both logarithms then keep their precision */
+            double first = 2.0 * at[j], second = 2.0 * (half[j] * asked[j] / alpha);
+            second = first > 0.0 ? -second : second;
+            first = first > 0.0 ? -first : first;
+            double decay = fast_exp(first), q = decay / (1.0 + decay);
+            double d = within(second - first, -1e300, 1e300);
+            double near = fast_log1p(q * fast_expm1(d > 30.0 ? 30.0 : d)) - d * q;
+            double series = q * (1.0 - q) * d * d * (0.5 + (1.0 - 2.0 * q) * d / 6.0);
+            terms[j] = fabs(d) < 1e-4 ? series : near;
+            move[j] = d;
+            logit[j] = first;
+        }
+        for (ptrdiff_t j = 0; j < n; j++) furthest = move[j] > furthest ? move[j] : furthest;
+        if (furthest >= 30.0) far_terms(n, move, logit, terms);
+        /* never negative; what is not a number stays so */
+        for (ptrdiff_t j = 0; j < n; j++) terms[j] = terms[j] < 0.0 ? 0.0 : terms[j];
+        total += sum_of(terms, n);
+    }
+    return alpha * total;
 }
 
 CLONES double box_conjugate(const box *p, const double *tau, double share, const double *move)

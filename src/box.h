@@ -1,4 +1,5 @@
-/* The box of the coefficients and its entropy, as the dual sees them through tau = D^T lambda. */
+/* The box of the coefficients and its entropy (entropic/solve/entropy.py, Box): as Newton's method
+ * sees them, through the state u, and as the dual does, through tau = D^T lambda. */
 #ifndef ENTROPIC_BOX_H
 #define ENTROPIC_BOX_H
 
@@ -18,5 +19,21 @@ double box_conjugate(const box *p, const double *tau, double share, const double
 
 /* sum_j S_j (v_j / norm)^2, the coefficients' part of the dual's curvature along v = pull */
 double box_bend(const box *p, const double *tau, const double *pull, double norm);
+
+/* coef = m + e tanh(u) */
+void box_coef_at(const box *p, const double *state, double *coef);
+
+/* sqrt(S) */
+void box_scale_at(const box *p, const double *state, double *scale);
+
+/* The weighted entropy. */
+double box_value_at(const box *p, const double *state);
+
+/* The states after a move: straight in the coefficients up to a share of the half-width. */
+void box_moved(const box *p, const double *state, const double *move, double straight,
+               double *moved);
+
+/* The duality gap of a state against tau. */
+double box_gap(const box *p, const double *state, const double *tau);
 
 #endif

@@ -94,4 +94,32 @@ static ALWAYS_INLINE double fast_log1p_unit(double x)
     return 2.0 * (z + z * y * p);
 }
 
+/* ln(1 + x) for x >= -1/2: the power of two nearest to 1 + x, and 2 artanh of what is left */
+static ALWAYS_INLINE double fast_log1p(double x)
+{
+    const uint64_t one = 0x3ff0000000000000u, root = 0x3fe6a09e667f3bcdu; /* of 1/2 */
+    const uint64_t fraction = 0x000fffffffffffffu, whole = 0x4330000000000000u; /* 2^52 */
+    double u = 1.0 + x, lost = x > 1.0 ? 1.0 - (u - x) : x - (u - 1.0), k, m;
+    uint64_t bits, part;
+    memcpy(&bits, &u, sizeof bits);
+    bits += one - root;
+    part = (bits >> 52) | whole;
+    memcpy(&k, &part, sizeof k);
+    part = (bits & fraction) + root;
+    memcpy(&m, &part, sizeof m);
+    k -= 4503599627370496.0 + 1023.0;
+    double z = (m - 1.0) / (m + 1.0), y = z * z, p = 1.0 / 21.0;
+    p = p * y + 1.0 / 19.0;
+    p = p * y + 1.0 / 17.0;
+    p = p * y + 1.0 / 15.0;
+    p = p * y + 1.0 / 13.0;
+    p = p * y + 1.0 / 11.0;
+    p = p * y + 1.0 / 9.0;
+    p = p * y + 1.0 / 7.0;
+    p = p * y + 1.0 / 5.0;
+    p = p * y + 1.0 / 3.0;
+    double small = 2.0 * z * y * p + (k * 1.90821492927058770002e-10 + lost / u);
+    return k * 6.93147180369123816490e-01 + (2.0 * z + small);
+}
+
 #endif

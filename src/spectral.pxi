@@ -15,16 +15,6 @@ cdef extern from "<time.h>" nogil:
     int TIME_UTC
 
 
-cdef extern from "box.h" nogil:
-    ctypedef struct c_box "box":
-        ptrdiff_t n
-        const double *lower
-        const double *upper
-        const double *centre
-        const double *half_width
-        double entropy_weight
-
-
 cdef extern from "dual.h" nogil:
     ctypedef struct dual_problem:
         const rows *rows
@@ -109,10 +99,6 @@ cdef int report(void *ears, const double *figures) noexcept with gil:
     except BaseException as error:
         (<Ears>ears).error = error
         return -1
-
-
-cdef const double *address(const double[::1] array) noexcept:
-    return &array[0] if array is not None and array.shape[0] > 0 else NULL
 
 
 def iterate(

@@ -19,6 +19,7 @@ if choice != "numpy":
     try:
         from . import compiled_spectral as spectral
         from . import compiled_sweeps as sweeps
+        from .compiled_box import CompiledBox as Box
 
         name = "compiled"
     except ImportError as error:
@@ -30,3 +31,4 @@ if choice != "numpy":
 if name == "numpy":
     from . import numpy_spectral as spectral  # type: ignore[no-redef]  # noqa: F401
     from . import numpy_sweeps as sweeps  # type: ignore[no-redef]  # noqa: F401
+    from .entropy import Box  # type: ignore[assignment]  # noqa: F401

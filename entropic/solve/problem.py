@@ -12,8 +12,9 @@ from entropic.data.checks import (
 )
 from entropic.data.design import Design
 
+from .backend import Box
 from .continuation import solve_with_slack
-from .entropy import Box, Loss
+from .entropy import Loss
 from .exact import solve_exact
 from .outcome import MESSAGES, Outcome, Status, least_score, norm
 from .rounding import with_rounding

@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from . import backend
+from .backend import Box
 from .certificate import bracket_margin
 from .continuation import PAIR_SLACK
-from .entropy import Box
 from .exact import solve_exact
 from .numpy_spectral import FIGURES, Rule
 from .outcome import MESSAGES, Outcome, Status, least_score, norm

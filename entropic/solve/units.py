@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from .backend import Box
 from .continuation import posed
-from .entropy import Box
 from .outcome import Status
 from .rounding import largest_entry
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .entropy import Box
+from .backend import Box
 from .rows import SparseRows
 from .sweep import Sweep
 
