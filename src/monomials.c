@@ -4,17 +4,10 @@
 #include <string.h>
 
 #include "cpu.h"
-
-#ifdef __GNUC__
-/* Four doubles that the compiler keeps in a register, or in two. */
-typedef double wide __attribute__((vector_size(32), aligned(8), may_alias));
-enum { LANES = 4 };
-#else
-typedef double wide;
-enum { LANES = 1 };
-#endif
+#include "quad.h"
 
 enum {
+    LANES = 4,                  /* of a quad */
     GROUP = 4,                  /* features worked on together */
     TILE = 8,                   /* a run of coefficients is padded to multiples of this */
     STRETCH = 512,              /* monomials of the degree before that are worked on together */
@@ -184,46 +177,49 @@ static void unpack_group(const stretch *s, ptrdiff_t j, const double *coef, doub
 /* sums_i += sum_a x_i(j+a) (sum_k q_ik c_ak), the lanes still apart, for two rows. */
 static ALWAYS_INLINE void dot_pair(const stretch *s, ptrdiff_t j, const double *x0,
                                    const double *x1, const double *q0, const double *q1,
-                                   const double *c, wide *sums)
+                                   const double *c, quad *sums)
 {
-    wide s00 = {0}, s01 = {0}, s02 = {0}, s03 = {0}, s10 = {0}, s11 = {0}, s12 = {0}, s13 = {0};
+    quad s00 = quad_all(0), s01 = s00, s02 = s00, s03 = s00;
+    quad s10 = s00, s11 = s00, s12 = s00, s13 = s00;
     ptrdiff_t tiles[GROUP];
     for (ptrdiff_t a = 0; a < GROUP; a++) tiles[a] = first_tile(s, j + a) - s->begin;
     ptrdiff_t all = tiles[GROUP - 1], end = s->end - s->begin, k;
-#define AT(p) (*(const wide *)(p))
     for (k = tiles[0]; k < all; k += LANES) {
-        s00 += AT(q0 + k) * AT(c + k);
-        s10 += AT(q1 + k) * AT(c + k);
+        s00 = quad_add_product(s00, quad_load_double(q0 + k), quad_load_double(c + k));
+        s10 = quad_add_product(s10, quad_load_double(q1 + k), quad_load_double(c + k));
     }
     for (k = tiles[1]; k < all; k += LANES) {
-        s01 += AT(q0 + k) * AT(c + RUN + k);
-        s11 += AT(q1 + k) * AT(c + RUN + k);
+        s01 = quad_add_product(s01, quad_load_double(q0 + k), quad_load_double(c + RUN + k));
+        s11 = quad_add_product(s11, quad_load_double(q1 + k), quad_load_double(c + RUN + k));
     }
     for (k = tiles[2]; k < all; k += LANES) {
-        s02 += AT(q0 + k) * AT(c + 2 * RUN + k);
-        s12 += AT(q1 + k) * AT(c + 2 * RUN + k);
+        s02 = quad_add_product(s02, quad_load_double(q0 + k), quad_load_double(c + 2 * RUN + k));
+        s12 = quad_add_product(s12, quad_load_double(q1 + k), quad_load_double(c + 2 * RUN + k));
     }
     for (k = all; k < end; k += LANES) {
-        wide a = AT(q0 + k), b = AT(q1 + k);
-        wide c0 = AT(c + k), c1 = AT(c + RUN + k);
-        wide c2 = AT(c + 2 * RUN + k), c3 = AT(c + 3 * RUN + k);
-        s00 += a * c0;
-        s10 += b * c0;
-        s01 += a * c1;
-        s11 += b * c1;
-        s02 += a * c2;
-        s12 += b * c2;
-        s03 += a * c3;
-        s13 += b * c3;
+        quad a = quad_load_double(q0 + k), b = quad_load_double(q1 + k);
+        quad c0 = quad_load_double(c + k), c1 = quad_load_double(c + RUN + k);
+        quad c2 = quad_load_double(c + 2 * RUN + k), c3 = quad_load_double(c + 3 * RUN + k);
+        s00 = quad_add_product(s00, a, c0);
+        s10 = quad_add_product(s10, b, c0);
+        s01 = quad_add_product(s01, a, c1);
+        s11 = quad_add_product(s11, b, c1);
+        s02 = quad_add_product(s02, a, c2);
+        s12 = quad_add_product(s12, b, c2);
+        s03 = quad_add_product(s03, a, c3);
+        s13 = quad_add_product(s13, b, c3);
     }
-#undef AT
     double u[GROUP] = {0}, v[GROUP] = {0};
     for (ptrdiff_t a = 0; a < GROUP && j + a < s->n; a++) u[a] = x0[j + a], v[a] = x1[j + a];
-    sums[0] += (s00 * u[0] + s01 * u[1]) + (s02 * u[2] + s03 * u[3]);
-    sums[1] += (s10 * v[0] + s11 * v[1]) + (s12 * v[2] + s13 * v[3]);
+#define ADD(sum, s, u)                                                                           \
+    sum = quad_add_product(quad_add_product(sum, s##0, quad_all(u[0])), s##1, quad_all(u[1]));   \
+    sum = quad_add_product(quad_add_product(sum, s##2, quad_all(u[2])), s##3, quad_all(u[3]))
+    ADD(sums[0], s0, u);
+    ADD(sums[1], s1, v);
+#undef ADD
 }
 
-static double dot(const double *restrict a, const double *restrict b, ptrdiff_t n)
+static ALWAYS_INLINE double dot(const double *restrict a, const double *restrict b, ptrdiff_t n)
 {
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -236,8 +232,8 @@ CLONES void monomial_block_dot(const block *b, const double *coef, double *out)
     const struct monomials *m = b->rows->monomials;
     ptrdiff_t last = last_place(m), before = (ptrdiff_t)m->offsets[m->degree - 2];
     double *c = work_of(b);
-    wide *sums = (wide *)(c + GROUP * RUN);
-    memset(sums, 0, (size_t)round_up(b->count, 2) * sizeof(wide));
+    quad *sums = (quad *)(c + GROUP * RUN);
+    memset(sums, 0, (size_t)round_up(b->count, 2) * sizeof(quad));
     for (stretch s = stretch_of(m); next_stretch(&s);)
         for (ptrdiff_t j = 0; j < s.n && first_tile(&s, j) < s.end; j += GROUP) {
             unpack_group(&s, j, coef, c);
@@ -260,26 +256,27 @@ CLONES void monomial_block_dot(const block *b, const double *coef, double *out)
 static ALWAYS_INLINE void add_tiles(const double *restrict q, ptrdiff_t stride, ptrdiff_t count,
                                     const double *restrict w, double *restrict sums)
 {
-    wide s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0}, s20 = {0}, s21 = {0}, s30 = {0}, s31 = {0};
+    quad s00 = quad_all(0), s01 = s00, s10 = s00, s11 = s00;
+    quad s20 = s00, s21 = s00, s30 = s00, s31 = s00;
     for (ptrdiff_t i = 0; i < count; i++) {
-        wide a = *(const wide *)(q + i * stride), b = *(const wide *)(q + i * stride + LANES);
-        s00 += a * w[GROUP * i];
-        s01 += b * w[GROUP * i];
-        s10 += a * w[GROUP * i + 1];
-        s11 += b * w[GROUP * i + 1];
-        s20 += a * w[GROUP * i + 2];
-        s21 += b * w[GROUP * i + 2];
-        s30 += a * w[GROUP * i + 3];
-        s31 += b * w[GROUP * i + 3];
+        quad a = quad_load_double(q + i * stride), b = quad_load_double(q + i * stride + LANES), p;
+        p = quad_all(w[GROUP * i]);
+        s00 = quad_add_product(s00, a, p);
+        s01 = quad_add_product(s01, b, p);
+        p = quad_all(w[GROUP * i + 1]);
+        s10 = quad_add_product(s10, a, p);
+        s11 = quad_add_product(s11, b, p);
+        p = quad_all(w[GROUP * i + 2]);
+        s20 = quad_add_product(s20, a, p);
+        s21 = quad_add_product(s21, b, p);
+        p = quad_all(w[GROUP * i + 3]);
+        s30 = quad_add_product(s30, a, p);
+        s31 = quad_add_product(s31, b, p);
     }
-    wide *out = (wide *)sums;
-    out[0] = s00, out[1] = s01;
-    out = (wide *)(sums + RUN);
-    out[0] = s10, out[1] = s11;
-    out = (wide *)(sums + 2 * RUN);
-    out[0] = s20, out[1] = s21;
-    out = (wide *)(sums + 3 * RUN);
-    out[0] = s30, out[1] = s31;
+    quad_store(sums, s00), quad_store(sums + LANES, s01), sums += RUN;
+    quad_store(sums, s10), quad_store(sums + LANES, s11), sums += RUN;
+    quad_store(sums, s20), quad_store(sums + LANES, s21), sums += RUN;
+    quad_store(sums, s30), quad_store(sums + LANES, s31);
 }
 
 static ALWAYS_INLINE void add_to(double *restrict to, const double *restrict from, ptrdiff_t n)
