@@ -9,6 +9,7 @@ import os
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int64_t
 
@@ -78,11 +79,32 @@ cdef extern from "curvature.h" nogil:
     int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
                         double *out)
 
+cdef extern from "threads.h" nogil:
+    int chunks_stopped(int forget)
+    void chunks_listen(int (*listener)() noexcept nogil)
+
 cdef extern from "read.h" nogil:
     ptrdiff_t read_parts(ptrdiff_t count)
     void read_all(const void *values, int is_float, ptrdiff_t count, int n_threads, double *sums)
 
 loss_prepare()
+
+# What stopped the sweep of the main thread, the only one that signals reach.
+cdef object stopped_by = None
+
+
+cdef int listen() noexcept with gil:
+    """Whether a signal such as Ctrl-C came in."""
+    global stopped_by
+    try:
+        PyErr_CheckSignals()
+    except BaseException as error:
+        stopped_by = error
+        return 1
+    return 0
+
+
+chunks_listen(listen)
 
 # A quadratic form of sparse rows takes pairs of their entries where a row has, on average, fewer
 # entries than the factor has columns by this factor: it allows for uneven rows and for gathering.
@@ -214,7 +236,12 @@ cdef int _check_length(ptrdiff_t length, ptrdiff_t expected, name) except -1:
     return 0
 
 
-cdef int _check_memory(int status) except -1:
+cdef int check(int status) except -1:
+    """Raise what a sweep could not: that a signal ended it, or that memory was short."""
+    global stopped_by
+    if chunks_stopped(1):
+        error, stopped_by = stopped_by, None
+        raise error
     if status != 0:
         raise MemoryError("no memory for the work arrays of a sweep")
     return 0
@@ -242,7 +269,7 @@ def scores(RowView view, coef, n_threads=1):
     cdef int threads = usable(n_threads), status
     with nogil:
         status = sweep_scores(&view.rows, &v[0], threads, &out[0])
-    _check_memory(status)
+    check(status)
     return out.base
 
 
@@ -277,7 +304,7 @@ def evaluate(RowView view, coef, target_, curvature=False, n_threads=1, reach=No
     with nogil:
         status = sweep_evaluate(&view.rows, &v[0], &t, threads, &value, &gradient[0], square,
                                 kept_reach, kept_margins, kept_bend)
-    _check_memory(status)
+    check(status)
     if later:
         return value, gradient.base, _curvature(view, bend, threads)
     return value, gradient.base, matrix.base if curvature else None
@@ -291,7 +318,7 @@ def product(RowView view, bend, vector, n_threads=1):
     cdef int threads = usable(n_threads), status
     with nogil:
         status = sweep_product(&view.rows, &scale[0], &v[0], threads, &out[0])
-    _check_memory(status)
+    check(status)
     return out.base
 
 
@@ -301,7 +328,7 @@ def adjoint(RowView view, pull, n_threads=1):
     cdef int threads = usable(n_threads), status
     with nogil:
         status = sweep_adjoint(&view.rows, &v[0], threads, &out[0])
-    _check_memory(status)
+    check(status)
     return out.base
 
 
@@ -316,7 +343,7 @@ cdef _curvature(RowView view, bend, int threads):
     cdef int status
     with nogil:
         status = sweep_curvature(&view.rows, &scale[0], threads, &out[0, 0])
-    _check_memory(status)
+    check(status)
     return out.base
 
 
@@ -326,7 +353,7 @@ def outer(RowView view, scale, n_threads=1):
     cdef int threads = usable(n_threads), status
     with nogil:
         status = sweep_outer(&view.rows, &v[0], threads, &out[0, 0])
-    _check_memory(status)
+    check(status)
     return out.base
 
 
@@ -341,10 +368,11 @@ def quadratic(RowView view, factor, n_threads=1):
         matrix = np.dot(lines, np.transpose(lines))
         with nogil:
             sweep_pairs(&view.rows, &matrix[0, 0], threads, &out[0])
+        check(0)
         return out.base
     with nogil:
         status = sweep_quadratic(&view.rows, &lines[0, 0], width, threads, &out[0])
-    _check_memory(status)
+    check(status)
     return out.base
 
 
@@ -359,7 +387,7 @@ def moments(RowView view, weights, n_threads=1):
         _check_length(v.shape[0], view.rows.n_samples, "weights")
     with nogil:
         status = sweep_moments(&view.rows, &v[0], step, total, threads, &mean[0], &variance[0])
-    _check_memory(status)
+    check(status)
     return mean.base, variance.base
 
 
@@ -391,4 +419,5 @@ def pure_read(RowView view, n_threads=1):
     cdef double[::1] sums = np.zeros(read_parts(count) + 1)
     with nogil:
         read_all(view.rows.values, view.rows.is_float, count, threads, &sums[0])
+    check(0)
     return float(np.sum(sums))

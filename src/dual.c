@@ -13,25 +13,19 @@ enum {
     MOST_CHUNKS = 64,
     CHUNK_ENTRIES = 1 << 16,    /* fewest numbers that make a chunk */
     CHUNK_SAMPLES = 1 << 13,    /* or samples */
-    ROUND_ENTRIES = 1 << 25,    /* most numbers read between two polls */
-    POLL_ENTRIES = 1 << 20,     /* fewest */
     KEPT_ENTRIES = 1 << 17,     /* narrow rows up to this size are packed once, not each step */
 };
 
 struct dual_work {
-    dual_poll poll;
-    void *poll_self;
     rows view;                  /* the rows, or their packed copy */
     double *packed;
-    ptrdiff_t block, chunk_blocks, n_chunks, round;
-    ptrdiff_t first_chunk;      /* of the round */
+    ptrdiff_t block, chunk_blocks, n_chunks;
     double *coef;               /* for the stored rows */
     double *totals;             /* n_chunks gradients of the stored rows */
     sums *parts;
     double *scratch;            /* one a thread */
     size_t scratch_size;
     double *weights, *offset, *sign; /* constants, as long as a block */
-    double chunk_entries, unpolled; /* numbers a chunk reads; read since the last poll */
     double step, share;
 };
 
@@ -98,7 +92,6 @@ static void run_chunk(void *job_, ptrdiff_t chunk, int worker)
 {
     chunk_job *job = job_;
     struct dual_work *work = job->at->work;
-    chunk += work->first_chunk;
     ptrdiff_t start = chunk * work->chunk_blocks * work->block;
     ptrdiff_t end = at_most(start + work->chunk_blocks * work->block, work->view.n_samples);
     memset(&work->parts[chunk], 0, sizeof(sums));
@@ -106,30 +99,12 @@ static void run_chunk(void *job_, ptrdiff_t chunk, int worker)
         job->use(job->at, start, at_most(work->block, end - start), chunk, worker);
 }
 
-/* All chunks. */
-static void run(dual *at, block_body use)
+/* All chunks. Nonzero: they were told to stop. */
+static int run(dual *at, block_body use)
 {
-    struct dual_work *work = at->work;
     chunk_job job = {at, use};
-    work->first_chunk = 0;
-    each_chunk(work->n_chunks, at->problem->n_threads, run_chunk, &job);
-}
-
-/* All chunks of a read, in rounds, with a poll whenever enough numbers have gone by. */
-static int run_polled(dual *at, block_body use)
-{
-    struct dual_work *work = at->work;
-    chunk_job job = {at, use};
-    for (ptrdiff_t first = 0; first < work->n_chunks; first += work->round) {
-        ptrdiff_t count = at_most(work->round, work->n_chunks - first);
-        work->first_chunk = first;
-        each_chunk(count, at->problem->n_threads, run_chunk, &job);
-        work->unpolled += work->chunk_entries * (double)count;
-        if (work->unpolled < POLL_ENTRIES) continue;
-        work->unpolled = 0;
-        if (work->poll && work->poll(work->poll_self)) return 1;
-    }
-    return 0;
+    each_chunk(at->work->n_chunks, at->problem->n_threads, run_chunk, &job);
+    return chunks_stopped(0);
 }
 
 static double summed(const dual *at, int which)
@@ -189,7 +164,7 @@ int dual_read(dual *at, double step, double share)
     clear_totals(at);
     work->step = step;
     work->share = share;
-    if (run_polled(at, read_block)) return 1;
+    if (run(at, read_block)) return 1;
     at->n_reads += 1;
     from_rows(at, at->pull);
     at->norm = sqrt(summed(at, SUM_NORM));
@@ -252,7 +227,7 @@ int dual_aim(dual *at, double step)
     at->slope = -step * at->gg;
     if (!p->loss.inequality) return 0;
     clear_totals(at);
-    if (run_polled(at, hold_block)) return 1;
+    if (run(at, hold_block)) return 1;
     double held = summed(at, 0);
     if (held == 0) return 0;
     at->n_reads += held / (double)p->rows->n_samples;
@@ -351,10 +326,6 @@ static void divide(struct dual_work *work)
     ptrdiff_t blocks = (m + work->block - 1) / work->block;
     work->chunk_blocks = (blocks + (ptrdiff_t)chunks - 1) / (ptrdiff_t)chunks;
     work->n_chunks = (blocks + work->chunk_blocks - 1) / work->chunk_blocks;
-    /* every sample has arithmetic of its own, worth some twenty numbers */
-    work->chunk_entries = (entries + 20.0 * (double)m) / (double)work->n_chunks;
-    double rounds = ceil(entries / ROUND_ENTRIES);
-    work->round = (ptrdiff_t)ceil((double)work->n_chunks / (rounds > 1 ? rounds : 1));
 }
 
 static double *numbers(size_t count, int *failed)
@@ -364,8 +335,7 @@ static double *numbers(size_t count, int *failed)
     return memory;
 }
 
-dual *dual_new(const dual_problem *problem, double *ratio, double *tau, double *residual,
-               dual_poll poll, void *poll_self)
+dual *dual_new(const dual_problem *problem, double *ratio, double *tau, double *residual)
 {
     dual *at = calloc(1, sizeof(dual));
     struct dual_work *work = calloc(1, sizeof(struct dual_work));
@@ -410,8 +380,6 @@ dual *dual_new(const dual_problem *problem, double *ratio, double *tau, double *
     memcpy(at->margin, at->trial_margin, m * sizeof(double));
     at->value = at->trial_value;
     at->size = at->trial_size;
-    work->poll = poll;
-    work->poll_self = poll_self;
     return at;
 }
 

@@ -40,15 +40,11 @@ typedef struct {
     struct dual_work *work;
 } dual;
 
-/* Called now and then by the thread that entered; nonzero ends the work. */
-typedef int (*dual_poll)(void *self);
-
 /* Allocates; ratio, tau and residual are the caller's. Returns NULL where memory is short. */
-dual *dual_new(const dual_problem *problem, double *ratio, double *tau, double *residual,
-               dual_poll poll, void *poll_self);
+dual *dual_new(const dual_problem *problem, double *ratio, double *tau, double *residual);
 void dual_free(dual *at);
 
-/* Take a share of the direction, and read the rows there. Nonzero: the poll said stop. */
+/* Take a share of the direction, and read the rows there. Nonzero: chunks_stopped. */
 int dual_read(dual *at, double step, double share);
 
 /* Set the direction of a step of this length against the gradient. Nonzero as above. */

@@ -94,7 +94,7 @@ spectral_status spectral_iterate(const dual_problem *problem, double *ratio, dou
                                  double *residual, const spectral_rule *rule, spectral_ears ears,
                                  double *record, ptrdiff_t capacity, spectral_result *result)
 {
-    dual *at = dual_new(problem, ratio, tau, residual, ears.poll, ears.self);
+    dual *at = dual_new(problem, ratio, tau, residual);
     if (!at) return SPECTRAL_NO_MEMORY;
     history past = {record, capacity, 0, 1};
     recent values = {.room = rule->memory}, shorts = {.room = SHORT_STEPS};

@@ -13,7 +13,7 @@ typedef enum {
     SPECTRAL_MAX_ITER,
     SPECTRAL_PRECISION,
     SPECTRAL_INTERRUPTED,   /* the report asked to stop */
-    SPECTRAL_ABANDONED,     /* a poll or report failed */
+    SPECTRAL_ABANDONED,     /* a report failed, or chunks_stopped */
     SPECTRAL_NO_MEMORY
 } spectral_status;
 
@@ -31,7 +31,6 @@ enum { SPECTRAL_MEMORY = 64 };
 /* What the caller wants to hear. `report` may be NULL: 1 stops, -1 is a failure. */
 typedef struct {
     void *self;
-    dual_poll poll;
     int (*report)(void *self, const double *figures);
 } spectral_ears;
 

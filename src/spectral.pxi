@@ -1,18 +1,8 @@
 # Binding of the spectral iteration, part of _sweeps.pyx: one call that leaves the interpreter
-# alone until it ends, but for a look at the signals now and then.
-
-from cpython.exc cimport PyErr_CheckSignals
+# alone until it ends, but for a look at the signals now and then (threads.h).
 
 from entropic.solve.numpy_spectral import FIGURES
 from entropic.solve.outcome import Status
-
-
-cdef extern from "<time.h>" nogil:
-    struct timespec:
-        long long tv_sec
-        long tv_nsec
-    int timespec_get(timespec *now, int base)
-    int TIME_UTC
 
 
 cdef extern from "dual.h" nogil:
@@ -47,7 +37,6 @@ cdef extern from "spectral.h" nogil:
         long long max_iter
     ctypedef struct spectral_ears:
         void *self
-        int (*poll)(void *self) noexcept nogil
         int (*report)(void *self, const double *figures) noexcept nogil
     ctypedef struct spectral_result:
         long long n_iter
@@ -59,36 +48,13 @@ cdef extern from "spectral.h" nogil:
         spectral_result *result)
 
 
-cdef double POLL_EVERY = 0.1  # seconds between looks at the signals that came in
-
-
 cdef class Ears:
     """What the iteration tells while it runs, and the exception that ended it."""
 
     cdef object callback, error
-    cdef double last
 
     def __cinit__(self, callback):
-        self.callback, self.last = callback, 0.0
-
-
-cdef int poll(void *ears) noexcept nogil:
-    cdef timespec now
-    timespec_get(&now, TIME_UTC)
-    cdef double seconds = <double>now.tv_sec + 1e-9 * <double>now.tv_nsec
-    if 0 <= seconds - (<Ears>ears).last < POLL_EVERY:
-        return 0
-    (<Ears>ears).last = seconds
-    return look(ears)
-
-
-cdef int look(void *ears) noexcept with gil:
-    try:
-        PyErr_CheckSignals()
-    except BaseException as error:
-        (<Ears>ears).error = error
-        return 1
-    return 0
+        self.callback = callback
 
 
 cdef int report(void *ears, const double *figures) noexcept with gil:
@@ -145,7 +111,7 @@ def iterate(
     chosen.goal_gap, chosen.goal_norm, chosen.max_iter = goal_gap, goal_norm, max_iter
     cdef Ears listener = Ears(callback)
     cdef spectral_ears ears
-    ears.self, ears.poll = <void *>listener, poll
+    ears.self = <void *>listener
     ears.report = NULL
     if callback is not None:
         ears.report = report
@@ -155,10 +121,9 @@ def iterate(
         status = spectral_iterate(
             &problem, &ratio[0], &tau[0], &residual[0], &chosen, ears, &record[0, 0],
             record.shape[0], &result)
+    check(-1 if status == SPECTRAL_NO_MEMORY else 0)
     if listener.error is not None:
         raise listener.error
-    if status == SPECTRAL_NO_MEMORY:
-        raise MemoryError("Not enough memory for the multipliers' work arrays.")
     return dict(
         status={
             SPECTRAL_CONVERGED: Status.CONVERGED,

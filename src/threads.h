@@ -7,7 +7,17 @@
 /* Called once a chunk; `worker` is below the number of threads and picks scratch memory. */
 typedef void (*chunk_body)(void *work, ptrdiff_t chunk, int worker);
 
-/* Run all chunks. One thread never enters OpenMP, so that a forked child cannot hang in it. */
+/* Run all chunks. One thread never enters OpenMP, so that a forked child cannot hang in it.
+ *
+ * Now and then the calling thread listens, between two of its chunks, whether to stop. Then the
+ * chunks that remain are left out, and so are those of every later call by the same thread until
+ * it has asked chunks_stopped: what they would have computed is for nobody. */
 void each_chunk(ptrdiff_t n_chunks, int n_threads, chunk_body body, void *work);
+
+/* Whether chunks were left out by this thread; forget it, if so asked. */
+int chunks_stopped(int forget);
+
+/* Whom each_chunk asks; nonzero means stop. Nobody at first. */
+void chunks_listen(int (*listener)(void));
 
 #endif

@@ -1,9 +1,12 @@
 """Threads: how many, within whose limits, and after a fork."""
 
+import _thread
 import os
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -13,7 +16,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from entropic import EntropicClassifier
 from entropic.solve import threads
 from entropic.solve.backend import name as backend
+from entropic.solve.backend import sweeps
+from entropic.solve.entropy import Loss
 from entropic.solve.factor import Factor
+from entropic.solve.rows import DenseRows
+from entropic.solve.target import Target
 
 compiled = pytest.mark.skipif(backend != "compiled", reason="NumPy sweeps have no threads")
 
@@ -170,3 +177,21 @@ def test_small_factors_leave_the_librarys_threads_as_they_were():
             found = list(pool.map(lambda _: Factor(matrix, scale).solve(right), range(40)))
         assert of_the_library() == before
     np.testing.assert_allclose(found, [wanted] * 40, rtol=1e-9)
+
+
+@compiled
+@pytest.mark.parametrize(("curvature", "n_samples"), [(False, 10**9), (True, 10**8)])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_ctrl_c_ends_a_long_sweep(n_threads, curvature, n_samples):
+    # rows that are all the same numbers in memory: many seconds of work, and no room
+    rows = DenseRows(np.broadcast_to(np.linspace(-1, 1, 50), (n_samples, 50)))
+    target, coef = Target.of(Loss(0.1), np.array([1])), np.ones(51)
+    timer = threading.Timer(0.5, _thread.interrupt_main)
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        sweeps.evaluate(rows, coef, target, curvature, n_threads)
+    assert time.monotonic() - begin < 3.0
+    timer.join()
+    few = DenseRows(np.eye(3))  # and the next sweep knows nothing of it
+    assert sweeps.scores(few, np.arange(4.0), n_threads).tolist() == [3, 4, 5]
