@@ -300,15 +300,14 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _box(self, n_columns):
-        upper = np.full(n_columns, float(self.bound))
+        upper = np.full(n_columns + bool(self.fit_intercept), float(self.bound))
+        if self.fit_intercept:
+            upper[-1] = 4 * max(1.0, float(self.bound))
         lower = -upper
         if self.monotonic_cst is not None:
             direction = checks.check_directions(self.monotonic_cst, n_columns, self.degree)
-            lower = np.where(direction > 0, 0.0, lower)
-            upper = np.where(direction < 0, 0.0, upper)
-        if self.fit_intercept:
-            constant = 4 * max(1.0, float(self.bound))
-            lower, upper = np.append(lower, -constant), np.append(upper, constant)
+            lower[:n_columns][direction > 0] = 0.0
+            upper[:n_columns][direction < 0] = 0.0
         return Box(lower, upper, 1 / float(self.C))
 
     def _start(self, n_features):
@@ -326,7 +325,7 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
         return self.callback is not None and self.callback(figures)
 
     def _keep(self, outcome, design):
-        coef = design.to_rows(outcome.coef)
+        coef = np.array(design.to_rows(outcome.coef))
         if design.rows.centre is not None:
             coef[-1] -= design.rows.centre @ coef[:-1]
         self.coef_, self.intercept_ = coef[None, :-1], coef[-1:]

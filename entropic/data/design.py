@@ -29,7 +29,12 @@ class Design:
         self.n_features = rows.n_columns + self.constant
 
     def to_rows(self, coef):
-        """Coefficients for the stored rows, the constant last, that give the same scores."""
+        """Coefficients for the stored rows, the constant last, that give the same scores.
+
+        They are ``coef`` itself where nothing is scaled.
+        """
+        if self.constant and self.scale is None and self.mean is None:
+            return coef
         columns = coef[: self.rows.n_columns]
         if self.scale is not None:
             columns = columns / self.scale
@@ -40,6 +45,8 @@ class Design:
 
     def from_rows(self, gradient):
         """The adjoint of ``to_rows``: a gradient of the stored rows, as one of the design's."""
+        if self.constant and self.scale is None and self.mean is None:
+            return gradient
         columns = gradient[:-1]
         if self.mean is not None:
             columns = columns - self.mean * gradient[-1]
