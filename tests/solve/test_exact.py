@@ -56,6 +56,15 @@ def test_any_slack_converges(name, slack, constraint):
 
 
 @pytest.mark.parametrize("constraint", ["equality", "inequality"])
+def test_a_goal_below_what_newtons_multipliers_can_prove(constraint):
+    # ln b magnifies the rounding of D w so much that Newton alone ends at 4e-8 and 8e-8 a sample
+    D = DESIGNS["breast cancer, degree 1"]
+    outcome = solve(D, slack=1e-12, constraint=constraint, tol=1e-8)
+    assert outcome.converged
+    certificate.check(certificate.Problem.of(D, slack=1e-12, constraint=constraint), outcome, 1e-8)
+
+
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
 @pytest.mark.parametrize("bound", [1e-6, 1e-3, 30.0, 1e3, 1e6])
 @pytest.mark.parametrize("name", ["blobs, degree 4", "circles, degree 1", "moons, degree 4"])
 def test_any_box_converges(name, bound, constraint):
