@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 from .backend import name
 
 # Numbers read below which starting threads costs more than it saves.
-SMALL_WORK = 1 << 16
+SMALL_WORK = 1 << 17
 # Size of a matrix from which several threads of the library earn the time that their start and
 # their waiting for each other cost.
 LARGE_MATRIX = 768
