@@ -171,34 +171,40 @@ int sweep_scores(const rows *view, const double *coef, int n_threads, double *ou
     return status;
 }
 
-/* reach = sign f - offset for `count` samples from `begin` on. */
-CLONES static void reach_block(const target *t, ptrdiff_t begin, ptrdiff_t count,
-                               const double *restrict f, double *restrict reach)
+/* reach = sign f - offset for the samples of a block. */
+CLONES static void reach_block(const target *t, const block *b, const double *restrict f,
+                               double *restrict reach)
 {
-    const int8_t *restrict sign = t->sign + begin * t->sign_step;
-    const double *restrict offset = t->offset + begin * t->offset_step;
-    const double one_sign = *sign, one_offset = *offset;
-    if (t->sign_step && t->offset_step)
-        for (ptrdiff_t i = 0; i < count; i++) reach[i] = sign[i] * f[i] - offset[i];
-    else if (t->sign_step)
-        for (ptrdiff_t i = 0; i < count; i++) reach[i] = sign[i] * f[i] - one_offset;
-    else if (t->offset_step)
-        for (ptrdiff_t i = 0; i < count; i++) reach[i] = one_sign * f[i] - offset[i];
-    else
-        for (ptrdiff_t i = 0; i < count; i++) reach[i] = one_sign * f[i] - one_offset;
+    EACH_RUN(*b, begin, at) {
+        const int8_t *restrict sign = t->sign + begin * t->sign_step;
+        const double *restrict offset = t->offset + begin * t->offset_step;
+        const double one_sign = *sign, one_offset = *offset;
+        const ptrdiff_t end = at + b->run;
+        if (t->sign_step && t->offset_step)
+            for (ptrdiff_t i = at; i < end; i++) reach[i] = sign[i - at] * f[i] - offset[i - at];
+        else if (t->sign_step)
+            for (ptrdiff_t i = at; i < end; i++) reach[i] = sign[i - at] * f[i] - one_offset;
+        else if (t->offset_step)
+            for (ptrdiff_t i = at; i < end; i++) reach[i] = one_sign * f[i] - offset[i - at];
+        else
+            for (ptrdiff_t i = at; i < end; i++) reach[i] = one_sign * f[i] - one_offset;
+    }
 }
 
 /* pull = sign weights log_margins for the same samples. */
-CLONES static void pull_block(const target *t, ptrdiff_t begin, ptrdiff_t count,
-                              const double *restrict weights, const double *restrict log_margins,
-                              double *restrict pull)
+CLONES static void pull_block(const target *t, const block *b, const double *restrict weights,
+                              const double *restrict log_margins, double *restrict pull)
 {
-    const int8_t *restrict sign = t->sign + begin * t->sign_step;
-    const double one_sign = *sign;
-    if (t->sign_step)
-        for (ptrdiff_t i = 0; i < count; i++) pull[i] = sign[i] * weights[i] * log_margins[i];
-    else
-        for (ptrdiff_t i = 0; i < count; i++) pull[i] = one_sign * weights[i] * log_margins[i];
+    EACH_RUN(*b, begin, at) {
+        const int8_t *restrict sign = t->sign + begin * t->sign_step;
+        const double one_sign = *sign;
+        const ptrdiff_t end = at + b->run;
+        if (t->sign_step)
+            for (ptrdiff_t i = at; i < end; i++)
+                pull[i] = sign[i - at] * weights[i] * log_margins[i];
+        else
+            for (ptrdiff_t i = at; i < end; i++) pull[i] = one_sign * weights[i] * log_margins[i];
+    }
 }
 
 static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
@@ -217,12 +223,12 @@ static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
                         w.scratch + block_scratch(s->view, s->plan.block_rows));
     for (ptrdiff_t i = 0; i < BLOCK_LIMIT; i++) weights[i] = t->weights[0];
     for (int more = walk_first(&w, &b, f); more; more = walk_on(&w, &b, pull, gradient, f)) {
-        EACH_RUN(b, begin, at) reach_block(t, begin, b.run, f + at, reach + at);
+        reach_block(t, &b, f, reach);
         if (t->weights_step)
             EACH_RUN(b, begin, at)
                 memcpy(weights + at, t->weights + begin, (size_t)b.run * sizeof(double));
         *value += loss_block(&t->loss, b.count, reach, weights, slope, bends);
-        EACH_RUN(b, begin, at) pull_block(t, begin, b.run, weights + at, slope + at, pull + at);
+        pull_block(t, &b, weights, slope, pull);
         if (s->with_curvature) curvature_add(&sum, &b, bend);
         keep(&b, reach, s->reach);
         keep(&b, slope, s->log_margins);
