@@ -25,6 +25,6 @@ static void NAME(add_pairs)(const pairs *p)
             into[column] += 0.5 * pull * values[k];
             into[n - 1] += pull;
         }
-        if (high == n) p->matrix[n * n - 1] += 0.5 * bend;
+        if (low < high && high == n) p->matrix[n * n - 1] += 0.5 * bend;
     }
 }

@@ -116,20 +116,18 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
     -------
     Outcome
     """
-    entry = check_sizes(sweep, box)
-    used = used_columns(sweep)
-    if used is not None:
-        part, small = restricted(sweep, box, used)
-        outcome = minimise(
-            part,
-            small,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            start=None if start is None else start[used],
-            callback=callback,
-        )
-        return extended(outcome, sweep, box, used, part)
+    entry, used = check_sizes(sweep, box), used_columns(sweep)
+    options = dict(solver=solver, tol=tol, max_iter=max_iter, callback=callback)
+    if used is None:
+        return _minimise(sweep, box, entry, start=start, **options)
+    part, small = restricted(sweep, box, used)
+    start = None if start is None else start[used]
+    outcome = _minimise(part, small, entry, start=start, **options)
+    return extended(outcome, sweep, box, used, part)
+
+
+def _minimise(sweep, box, entry, *, solver, tol, max_iter, start, callback):
+    """The same for columns that all take part, of numbers no larger than ``entry``."""
 
     def run(box, callback):
         # the solvers aim a little below, to leave room for what rounding hides
