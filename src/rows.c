@@ -25,6 +25,16 @@ enum {
 #undef T
 #undef NAME
 
+/* condition ? x : 0 without a branch, whatever the compiler thinks of branches. */
+static ALWAYS_INLINE double kept(double x, int condition)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= -(int64_t)condition;
+    memcpy(&x, &bits, sizeof bits);
+    return x;
+}
+
 #define T double
 #define INDEX int32_t
 #define NAME(name) name##_double_narrow
@@ -56,7 +66,7 @@ enum {
 enum {
     NARROW = 4,                 /* columns below which rows are too short for loops along them */
     ROWS_BYTES = 64 << 10,      /* of a block read by rows: part of a second-level cache */
-    SPARSE_BYTES = 16 << 10,    /* of a sparse block: half of a small first-level cache */
+    SPARSE_BYTES = 256 << 10,   /* of a sparse block: its vectors take turns in a cache */
     PACKED_BYTES = 256 << 10,   /* of a packed block: it takes as much again as it is stored */
     COLUMNS_BYTES = 4 << 20,    /* of a block read by columns: part of a last-level cache, for */
     COLUMN_ROWS = 256,          /* the part of a column in it should be long, */

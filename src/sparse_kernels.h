@@ -2,6 +2,9 @@
  *
  * Include with T (value), INDEX (column) and NAME (a suffix for functions) defined. Repeated
  * columns simply add up, and the order of the entries does not matter.
+ *
+ * Up to three entries that whole fours leave over are taken as three, some of them as zero: a
+ * processor cannot foresee how many there are, and waits longer for a wrong guess.
  */
 
 static void NAME(sparse_dot)(const block *b, const double *restrict coef, double *restrict out)
@@ -21,6 +24,12 @@ static void NAME(sparse_dot)(const block *b, const double *restrict coef, double
             s2 += values[k + 2] * coef[columns[k + 2]];
             s3 += values[k + 3] * coef[columns[k + 3]];
         }
+        if (k + 3 <= view.n_entries) {
+            s0 += kept(values[k], k < end) * coef[columns[k]];
+            s1 += kept(values[k + 1], k + 1 < end) * coef[columns[k + 1]];
+            s2 += kept(values[k + 2], k + 2 < end) * coef[columns[k + 2]];
+            k = end;
+        }
         for (; k < end; k++) s0 += values[k] * coef[columns[k]];
         out[i] = (s0 + s1) + (s2 + s3);
     }
@@ -37,8 +46,21 @@ static void NAME(sparse_add)(const block *b, const double *restrict pull,
     for (ptrdiff_t i = 0; i < count; i++) {
         const ptrdiff_t end = row_start(&view, start + i + 1);
         const double p = pull[i];
-        if (p != 0)
+        if (p != 0) {
+            for (; k + 4 <= end; k += 4) {
+                gradient[columns[k]] += values[k] * p;
+                gradient[columns[k + 1]] += values[k + 1] * p;
+                gradient[columns[k + 2]] += values[k + 2] * p;
+                gradient[columns[k + 3]] += values[k + 3] * p;
+            }
+            if (k + 3 <= view.n_entries) {
+                gradient[columns[k]] += kept(values[k], k < end) * p;
+                gradient[columns[k + 1]] += kept(values[k + 1], k + 1 < end) * p;
+                gradient[columns[k + 2]] += kept(values[k + 2], k + 2 < end) * p;
+                k = end;
+            }
             for (; k < end; k++) gradient[columns[k]] += values[k] * p;
+        }
         k = end;
     }
 }

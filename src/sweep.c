@@ -24,6 +24,9 @@ plan plan_chunks(const rows *view, ptrdiff_t size)
                                                   : samples * (view->n_columns + 1);
     /* adding up the chunks' results should be a small part of the work */
     ptrdiff_t least = 4 * size > LEAST_ENTRIES ? 4 * size : LEAST_ENTRIES;
+    /* sparse rows have few entries a column: a gradient is then soon the greater part of the work */
+    if (view->kind == ROWS_SPARSE && size > 0 && least < 16 * (view->n_columns + 1))
+        least = 16 * (view->n_columns + 1);
     ptrdiff_t n_chunks = entries / least;
     if (n_chunks < 1) n_chunks = 1;
     if (n_chunks > MOST_CHUNKS) n_chunks = MOST_CHUNKS;
