@@ -91,3 +91,11 @@ def test_an_indefinite_matrix_is_shifted_as_it_was():
     for overwrite in (False, True):
         x = Factor(H.copy(), np.ones(60), overwrite).solve(H @ b)
         assert_allclose(H @ x, H @ b, rtol=1e-5)
+
+
+def test_the_worst_rounding_is_shifted_away():
+    matrix = np.full((3, 3), -1e20)  # far from positive definite, as only rounding could make it
+    np.fill_diagonal(matrix, 1e20)
+    factor = Factor(matrix, np.ones(3))
+    right = np.arange(3.0)
+    assert right @ factor.solve(right) > 0
