@@ -234,6 +234,8 @@ class _Source:
         separator = self.separator or text.find_separator(self.lines)
         rows = self._located(text.cells(io.StringIO(self.text, newline=None), separator))
         head = list(itertools.islice(rows, text.SAMPLE_LINES))
+        if not head:  # lines there are, but no cell has anything in it
+            raise ValueError(f"{self.path!r} has no rows; give a file with rows.")
         header = self.header
         if header is None and self.known:
             header = any(clean(cell) in self.known for cell in head[0][1])

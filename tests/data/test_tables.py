@@ -267,6 +267,17 @@ def test_quoted_cells_come_back_as_they_were(tmp_path_factory, rows):
         assert column.tolist() == ["" if word in tables.MISSING else word for word in expected]
 
 
+@pytest.mark.parametrize("content", ['""', '""\n""\n', "''", ",", '"",""\n', '" "'])
+@pytest.mark.parametrize("options", [{}, dict(header=True), dict(header=False), dict(known={"a"})])
+def test_files_of_nothing_but_quotes(tmp_path, content, options):
+    path = tmp_path / "quotes.csv"
+    path.write_text(content)
+    try:
+        assert read([path], **options).n_rows > 0
+    except ValueError as error:
+        assert str(path) in str(error)
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(st.binary(max_size=200), st.text(alphabet='1a,;:@#"?.\n\t -', max_size=120)))
 def test_any_bytes_are_rows_or_one_clear_error(tmp_path_factory, content):
