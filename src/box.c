@@ -91,12 +91,12 @@ CLONES void box_moved(const box *p, const double *restrict state, const double *
 
 /* Terms of the gap where tau asks for a logit of 30 or more above the state's. */
 CLONES static void far_terms(ptrdiff_t n, const double *restrict move, const double *restrict first,
-                             double *restrict terms)
+                             const double *restrict second, double *restrict terms)
 {
     for (ptrdiff_t j = 0; j < n; j++) {
-        double second = first[j] + move[j], decay = fast_exp(first[j]), q = decay / (1.0 + decay);
-        double softplus = fast_log1p_unit(fast_exp(-fabs(second)));
-        softplus += second > 0.0 ? second : 0.0;
+        double decay = fast_exp(first[j]), q = decay / (1.0 + decay);
+        double softplus = fast_log1p_unit(fast_exp(-fabs(second[j])));
+        softplus += second[j] > 0.0 ? second[j] : 0.0;
         double far = softplus - fast_log1p_unit(decay) - move[j] * q;
         terms[j] = move[j] >= 30.0 ? far : terms[j];
     }
@@ -104,7 +104,8 @@ CLONES static void far_terms(ptrdiff_t n, const double *restrict move, const dou
 
 CLONES double box_gap(const box *p, const double *state, const double *tau)
 {
-    double alpha = p->entropy_weight, total = 0, terms[LENGTH], move[LENGTH], logit[LENGTH];
+    double alpha = p->entropy_weight, total = 0, terms[LENGTH];
+    double move[LENGTH], logit[LENGTH], other[LENGTH];
     for (ptrdiff_t begin = 0; begin < p->n; begin += LENGTH) {
         ptrdiff_t n = p->n - begin < LENGTH ? p->n - begin : LENGTH;
         const double *restrict half = p->half_width + begin;
@@ -122,9 +123,10 @@ CLONES double box_gap(const box *p, const double *state, const double *tau)
             terms[j] = fabs(d) < 1e-4 ? series : near;
             move[j] = d;
             logit[j] = first;
+            other[j] = second;
         }
         for (ptrdiff_t j = 0; j < n; j++) furthest = move[j] > furthest ? move[j] : furthest;
-        if (furthest >= 30.0) far_terms(n, move, logit, terms);
+        if (furthest >= 30.0) far_terms(n, move, logit, other, terms);
         /* never negative; what is not a number stays so */
         for (ptrdiff_t j = 0; j < n; j++) terms[j] = terms[j] < 0.0 ? 0.0 : terms[j];
         total += sum_of(terms, n);

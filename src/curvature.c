@@ -162,7 +162,8 @@ static int curvature_by_chunks(const rows *view, const double *bend, int n_threa
     s.plan = plan_chunks(view, (ptrdiff_t)square);
     if (s.plan.block_rows > CURVATURE_ROWS) s.plan.block_rows = CURVATURE_ROWS;
     s.scratch_size = block_scratch(view, s.plan.block_rows) + curvature_scratch(view);
-    s.out = calloc((size_t)s.plan.n_chunks * square + 1, sizeof(double));
+    size_t n_sums = s.plan.n_chunks > 0 ? (size_t)s.plan.n_chunks : 1;
+    s.out = calloc(n_sums * square, sizeof(double));
     s.scratch = malloc(((size_t)n_threads * s.scratch_size + 1) * sizeof(double));
     int status = s.out && s.scratch ? 0 : -1;
     if (status == 0) {

@@ -3,7 +3,7 @@
  * Include with T (value), INDEX (column) and NAME (a suffix for functions) defined. Repeated
  * columns simply add up, and the order of the entries does not matter.
  *
- * Up to three entries that whole fours leave over are taken as three, some of them as zero: a
+ * Up to three entries that whole fours leave over are taken as three, some of their products as zero: a
  * processor cannot foresee how many there are, and waits longer for a wrong guess.
  */
 
@@ -25,9 +25,9 @@ static void NAME(sparse_dot)(const block *b, const double *restrict coef, double
             s3 += values[k + 3] * coef[columns[k + 3]];
         }
         if (k + 3 <= view.n_entries) {
-            s0 += kept(values[k], k < end) * coef[columns[k]];
-            s1 += kept(values[k + 1], k + 1 < end) * coef[columns[k + 1]];
-            s2 += kept(values[k + 2], k + 2 < end) * coef[columns[k + 2]];
+            s0 += kept(values[k] * coef[columns[k]], k < end);
+            s1 += kept(values[k + 1] * coef[columns[k + 1]], k + 1 < end);
+            s2 += kept(values[k + 2] * coef[columns[k + 2]], k + 2 < end);
             k = end;
         }
         for (; k < end; k++) s0 += values[k] * coef[columns[k]];
@@ -54,9 +54,9 @@ static void NAME(sparse_add)(const block *b, const double *restrict pull,
                 gradient[columns[k + 3]] += values[k + 3] * p;
             }
             if (k + 3 <= view.n_entries) {
-                gradient[columns[k]] += kept(values[k], k < end) * p;
-                gradient[columns[k + 1]] += kept(values[k + 1], k + 1 < end) * p;
-                gradient[columns[k + 2]] += kept(values[k + 2], k + 2 < end) * p;
+                gradient[columns[k]] += kept(values[k] * p, k < end);
+                gradient[columns[k + 1]] += kept(values[k + 1] * p, k + 1 < end);
+                gradient[columns[k + 2]] += kept(values[k + 2] * p, k + 2 < end);
                 k = end;
             }
             for (; k < end; k++) gradient[columns[k]] += values[k] * p;

@@ -25,42 +25,66 @@ int chunks_stopped(int forget)
     return was;
 }
 
-/* Whether the calling thread is to stop, asked no more often than LISTEN_EVERY. */
-static int listen(void)
+/* Whether it is time to listen again. */
+static int is_time(void)
 {
     struct timespec now;
-    if (stopped || !listener) return stopped;
+    if (!listener) return 0;
     timespec_get(&now, TIME_UTC);
     double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec, past = seconds - last_heard;
     if (past >= 0 && past < LISTEN_EVERY) return 0;
     last_heard = seconds;
-    return stopped = listener() != 0;
+    return 1;
 }
+
+/* Whether the calling thread is to stop. */
+static int told_to_stop(void)
+{
+    if (!stopped && is_time()) stopped = listener() != 0;
+    return stopped;
+}
+
+#ifdef _OPENMP
+/* Chunks from *next on, until all are done or it is time to listen: what a listener does, which may
+ * be a sweep or a fork, should find no other thread at work. */
+static void share_out(ptrdiff_t *next, ptrdiff_t n_chunks, int n_threads, chunk_body body,
+                      void *work)
+{
+    int pause = 0;
+#pragma omp parallel num_threads(n_threads)
+    {
+        int worker = omp_get_thread_num();
+        for (;;) {
+            ptrdiff_t chunk;
+            int enough;
+#pragma omp atomic read
+            enough = pause;
+            if (enough) break;
+#pragma omp atomic capture
+            chunk = (*next)++;
+            if (chunk >= n_chunks) break;
+            body(work, chunk, worker);
+            if (worker == 0 && is_time()) {
+#pragma omp atomic write
+                pause = 1;
+            }
+        }
+    }
+    if (pause) stopped = listener() != 0;
+}
+#endif
 
 void each_chunk(ptrdiff_t n_chunks, int n_threads, chunk_body body, void *work)
 {
+    ptrdiff_t next = 0;
 #ifdef _OPENMP
-    if (n_threads > 1 && n_chunks > 1 && !listen()) {
-        int stop = 0;
+    if (n_threads > 1 && n_chunks > 1) {
         if (n_threads > n_chunks) n_threads = (int)n_chunks;
-#pragma omp parallel num_threads(n_threads)
-        {
-            int worker = omp_get_thread_num();
-#pragma omp for schedule(dynamic)
-            for (ptrdiff_t chunk = 0; chunk < n_chunks; chunk++) {
-                int left_out;
-                if (worker == 0 && listen()) {
-#pragma omp atomic write
-                    stop = 1;
-                }
-#pragma omp atomic read
-                left_out = stop;
-                if (!left_out) body(work, chunk, worker);
-            }
-        }
+        while (next < n_chunks && !told_to_stop())
+            share_out(&next, n_chunks, n_threads, body, work);
         return;
     }
 #endif
     (void)n_threads;
-    for (ptrdiff_t chunk = 0; chunk < n_chunks && !listen(); chunk++) body(work, chunk, 0);
+    for (; next < n_chunks && !told_to_stop(); next++) body(work, next, 0);
 }

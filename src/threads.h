@@ -9,9 +9,9 @@ typedef void (*chunk_body)(void *work, ptrdiff_t chunk, int worker);
 
 /* Run all chunks. One thread never enters OpenMP, so that a forked child cannot hang in it.
  *
- * Now and then the calling thread listens, between two of its chunks, whether to stop. Then the
- * chunks that remain are left out, and so are those of every later call by the same thread until
- * it has asked chunks_stopped: what they would have computed is for nobody. */
+ * Now and then the calling thread listens whether to stop, while no other thread is at work. Then
+ * the chunks that remain are left out, and so are those of every later call by the same thread
+ * until it has asked chunks_stopped: what they would have computed is for nobody. */
 void each_chunk(ptrdiff_t n_chunks, int n_threads, chunk_body body, void *work);
 
 /* Whether chunks were left out by this thread; forget it, if so asked. */

@@ -53,6 +53,8 @@ class Factor:
 
     def solve(self, right):
         """``x`` with ``(I + r H r) x = right``."""
+        if not len(right):  # LAPACK knows no empty matrix
+            return np.zeros(0)
         x, _ = lapack.dpotrs(self.factor, self.inverse * right)
         return self.inverse * x
 

@@ -246,6 +246,8 @@ def _guarded(sweep, scale, leverage):
 def _by_samples(sweep, scale):
     """Leverages of the rows with ``c > 0`` from the M × M form, which needs no guard."""
     active = np.flatnonzero(sweep.bend)
+    if not len(active):
+        return np.zeros(sweep.n_samples), np.ones(sweep.n_samples)
     part = sweep if len(active) == sweep.n_samples else sweep.take(active)
     bend, product = sweep.bend[active], part.outer(scale**2)
     own = product.diagonal().copy()

@@ -58,6 +58,19 @@ def test_the_gap_of_states_near_and_far(size, distance):
     assert ours.gap(state, formulas.slope(state)) <= 1e-20
 
 
+@pytest.mark.parametrize("state", [1e8, 1e16, 1e20, 1e200])
+@pytest.mark.parametrize("asked", [-5.0, 0.0, 20.0])
+def test_the_gap_from_far_out_on_a_bound(state, asked):
+    # all weight on one side, so that the gap is what the other distribution says of that side
+    for sign in (-1.0, 1.0):
+        for box in (
+            Chosen(np.array([-1.0]), np.array([1.0]), 1.0),
+            Box(np.array([-1.0]), np.array([1.0]), 1.0),
+        ):
+            gap = box.gap(np.array([sign * state]), np.array([sign * asked]))
+            assert_allclose(gap, np.log1p(np.exp(-2 * asked)), rtol=1e-12)
+
+
 def test_what_is_no_number_is_no_gap_of_zero():
     ours, _, _ = boxes(1.0, 5)
     state, tau = np.zeros(5), np.zeros(5)

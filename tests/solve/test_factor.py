@@ -99,3 +99,8 @@ def test_the_worst_rounding_is_shifted_away():
     factor = Factor(matrix, np.ones(3))
     right = np.arange(3.0)
     assert right @ factor.solve(right) > 0
+
+
+def test_no_rows_at_all():
+    factor = Factor(np.zeros((0, 0)), np.zeros(0))
+    assert factor.solve(np.zeros(0)).shape == (0,)

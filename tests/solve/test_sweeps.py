@@ -331,3 +331,22 @@ def test_quadratic_forms_of_rows_with_few_entries(dtype):
     design = np.column_stack([np.vstack([dense.astype(float), last]), np.ones(201)])
     expected = np.square(design @ factor).sum(axis=1)
     np.testing.assert_allclose(chosen.quadratic(rows, factor), expected, rtol=1e-12)
+
+
+def test_what_is_infinite_stays_in_its_row():
+    # one entry, then three: fours are read from the first on
+    columns, starts = np.arange(4, dtype=np.int32), np.array([0, 1, 4], dtype=np.int32)
+    rows = SparseRows(np.ones(4), columns, starts, 4)
+    coef = np.array([1, np.inf, 1, 1, 0])
+    np.testing.assert_array_equal(chosen.scores(rows, coef), [1, np.inf])
+    pull = np.array([np.inf, 0])
+    np.testing.assert_array_equal(chosen.adjoint(rows, pull), [np.inf, 0, 0, 0, np.inf])
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_second_order_sweeps_of_no_rows(storage):
+    rows = DenseRows(np.zeros((0, 32)))
+    if storage == "sparse":
+        rows = SparseRows(np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int32), 32)
+    np.testing.assert_array_equal(chosen.curvature(rows, np.zeros(0)), np.zeros((33, 33)))
+    assert chosen.quadratic(rows, np.ones((33, 2))).shape == (0,)

@@ -241,3 +241,12 @@ def test_what_one_observation_is():
     assert_allclose(rows.sum(), 2)  # rows of weight
     share, rows = observations(None, np.array([1e300]), 3)
     assert_allclose(rows, 1)
+
+
+def test_rows_that_are_all_flat_say_what_they_would_say(capfd):
+    design = Design(rows_of(np.full((2, 5), 10.0)), constant=True)
+    sweep = Sweep(design, Target.of(Loss(0.1, True), 1, 1.0, -1e3))
+    box = Box(np.full(6, -1.0), np.full(6, 1.0))
+    found = influence(sweep, box, minimise(sweep, box))
+    assert_array_equal(found.shift(), np.zeros(2))
+    assert capfd.readouterr() == ("", "")
