@@ -54,33 +54,8 @@ typedef struct {
     double *matrix;
 } pairs;
 
-#define T double
-#define INDEX int32_t
-#define NAME(name) name##_double_narrow
-#include "sparse_pairs.h"
-#undef INDEX
-#undef NAME
-
-#define INDEX int64_t
-#define NAME(name) name##_double_wide
-#include "sparse_pairs.h"
-#undef T
-#undef INDEX
-#undef NAME
-
-#define T float
-#define INDEX int32_t
-#define NAME(name) name##_float_narrow
-#include "sparse_pairs.h"
-#undef INDEX
-#undef NAME
-
-#define INDEX int64_t
-#define NAME(name) name##_float_wide
-#include "sparse_pairs.h"
-#undef T
-#undef INDEX
-#undef NAME
+#define SPARSE_LOOPS "sparse_pairs.h"
+#include "sparse_types.h"
 
 static void add_pairs(const pairs *p)
 {

@@ -35,33 +35,8 @@ static ALWAYS_INLINE double kept(double x, int condition)
     return x;
 }
 
-#define T double
-#define INDEX int32_t
-#define NAME(name) name##_double_narrow
-#include "sparse_kernels.h"
-#undef INDEX
-#undef NAME
-
-#define INDEX int64_t
-#define NAME(name) name##_double_wide
-#include "sparse_kernels.h"
-#undef T
-#undef INDEX
-#undef NAME
-
-#define T float
-#define INDEX int32_t
-#define NAME(name) name##_float_narrow
-#include "sparse_kernels.h"
-#undef INDEX
-#undef NAME
-
-#define INDEX int64_t
-#define NAME(name) name##_float_wide
-#include "sparse_kernels.h"
-#undef T
-#undef INDEX
-#undef NAME
+#define SPARSE_LOOPS "sparse_kernels.h"
+#include "sparse_types.h"
 
 enum {
     NARROW = 4,                 /* columns below which rows are too short for loops along them */
