@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.linalg.blas import dsyrk
 
-from entropic.solve import numpy_sweeps
-from entropic.solve.backend import sweeps
-from entropic.solve.rows import DenseRows
+from entropic.kernels import numpy_sweeps
+from entropic.kernels.backend import sweeps
+from entropic.rows import DenseRows
 
 SIZES = [(20_000, 50), (5_000, 200), (2_000, 500), (2_000, 1_000)]
 ROUNDS = dict(rounds=9, warmup_rounds=1)

@@ -15,12 +15,12 @@ import time
 import numpy as np
 import pytest
 
-from entropic.solve.backend import sweeps
-from entropic.solve.entropy import Loss
-from entropic.solve.monomial_listing import Listing
-from entropic.solve.monomial_rows import MonomialRows
-from entropic.solve.rows import DenseRows
-from entropic.solve.target import Target
+from entropic.kernels.backend import sweeps
+from entropic.kernels.loss import Loss
+from entropic.rows import DenseRows
+from entropic.rows.listing import Listing
+from entropic.rows.monomial_rows import MonomialRows
+from entropic.rows.target import Target
 
 # rows, features, degree
 SHAPES = [(50_000, 20, 2), (20_000, 20, 3), (20_000, 4, 6)]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from entropic import solve
-from entropic.solve.backend import name as backend
+from entropic.kernels.backend import name as backend
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from entropic.solve import numpy_sweeps
-from entropic.solve.backend import name as backend
-from entropic.solve.entropy import Loss
-from entropic.solve.rows import DenseRows, SparseRows
-from entropic.solve.target import Target
+from entropic.kernels import numpy_sweeps
+from entropic.kernels.backend import name as backend
+from entropic.kernels.loss import Loss
+from entropic.rows import DenseRows, SparseRows
+from entropic.rows.target import Target
 
 if backend == "compiled":
-    from entropic import _sweeps
-    from entropic.solve import compiled_sweeps
+    from entropic.kernels import _compiled, compiled_sweeps
 
 compiled = pytest.mark.skipif(backend != "compiled", reason="needs the compiled kernels")
 
@@ -78,8 +77,8 @@ def measure(benchmark, size, storage, dtype, function):
 @compiled
 @pytest.mark.parametrize("threads", [1, 2])
 def test_pure_read(benchmark, problem, size, storage, dtype, threads):
-    view = compiled_sweeps.VIEWS[type(problem.rows)](problem.rows)
-    measure(benchmark, size, storage, dtype, lambda: _sweeps.pure_read(view, threads))
+    view = compiled_sweeps.view_of(problem.rows)
+    measure(benchmark, size, storage, dtype, lambda: _compiled.pure_read(view, threads))
 
 
 def test_two_products(benchmark, problem, size, storage, dtype):

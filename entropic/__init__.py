@@ -6,10 +6,10 @@ An Entropic Approach". Start with :class:`EntropicClassifier`.
 
 from ._version import __version__
 from .classifier import EntropicClassifier
-from .data.monomials import Monomials
+from .features.monomials import Monomials
 from .model_file import load_model
 from .separation import separability
-from .solve import solve
+from .solvers import solve
 
 # Names that cost an import of their own, which most programs do without.
 _LAZY = {"EntropicClassifierCV": "model_selection", "show_config": "config"}

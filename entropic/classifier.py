@@ -11,17 +11,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .data import checks
-from .data.monomials import Monomials
-from .data.scaling import design_of
+from . import checks
+from .features.monomials import Monomials
+from .features.scaling import design_of
+from .kernels.backend import Box
+from .kernels.loss import Loss
+from .kernels.threads import effective_threads
 from .model_file import save
-from .solve.backend import Box
-from .solve.entropy import Loss
-from .solve.outcome import Status
-from .solve.problem import minimise
-from .solve.sweep import Sweep, sweeps
-from .solve.target import Target
-from .solve.threads import effective_threads
+from .rows.sweep import Sweep, sweeps
+from .rows.target import Target
+from .solvers.outcome import Status
+from .solvers.problem import minimise
 from .uncertainty.mixin import UncertaintyMixin
 
 # What scikit-learn is asked to check of X; types and finiteness are checked here, where the

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ._version import __version__
-from .solve.backend import choice
-from .solve.backend import name as backend
-from .solve.threads import effective_threads
+from .kernels.backend import choice
+from .kernels.backend import name as backend
+from .kernels.threads import effective_threads
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "skops", "joblib", "threadpoolctl")
 OPTIONAL = ("pyarrow", "rich", "matplotlib", "dask", "distributed", "pandas")
@@ -44,10 +44,10 @@ def config():
         "backend": f"{backend} (ENTROPIC_BACKEND={choice})",
     }
     if backend == "compiled":
-        from entropic import _sweeps
+        from .kernels import _compiled
 
-        figures["SIMD level"] = _sweeps.simd_level()
-        figures["OpenMP"] = "yes" if _sweeps.has_openmp() else "no"
+        figures["SIMD level"] = _compiled.simd_level()
+        figures["OpenMP"] = "yes" if _compiled.has_openmp() else "no"
     figures["threads"] = f"{effective_threads()} (of {os.cpu_count()} CPUs)"
     for library in REQUIRED:
         figures[library] = _version(library) or "missing"

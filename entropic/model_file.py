@@ -16,14 +16,14 @@ import zipfile
 import numpy as np
 import scipy.sparse as sp
 
-from .data.files import read_bytes, write_whole
+from .files import read_bytes, write_whole
 
 OWN_TYPES = {
     "entropic.classifier": {"EntropicClassifier"},
-    "entropic.data.encoding": {"TableEncoder", "IndexedEncoder", "NumberColumn", "WordColumn"},
-    "entropic.data.labels": {"Labels"},
-    "entropic.data.monomials": {"Monomials"},
-    "entropic.data.preprocessing": {"Preprocessing"},
+    "entropic.command.encoding": {"TableEncoder", "IndexedEncoder", "NumberColumn", "WordColumn"},
+    "entropic.command.labels": {"Labels"},
+    "entropic.features.monomials": {"Monomials"},
+    "entropic.command.preprocessing": {"Preprocessing"},
     "entropic.model_selection": {"EntropicClassifierCV"},
 }
 PLAIN_TYPES = {
@@ -133,8 +133,8 @@ def _check_node(node):
 def _check_model(model):
     """Refuse an object that is not a fitted classifier with numbers that fit together."""
     from .classifier import EntropicClassifier
-    from .data.monomials import Monomials
-    from .data.preprocessing import Preprocessing
+    from .command.preprocessing import Preprocessing
+    from .features.monomials import Monomials
     from .model_selection import EntropicClassifierCV
 
     if type(model) not in (EntropicClassifier, EntropicClassifierCV):

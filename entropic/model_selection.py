@@ -14,13 +14,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
+from . import checks
 from .classifier import EntropicClassifier
-from .data import checks
-from .data.design import Design
-from .data.limits import listing_of
-from .solve.memory import machine_memory
-from .solve.monomial_rows import MonomialRows
-from .solve.rows import rows_of
+from .features.design import Design
+from .features.limits import listing_of
+from .rows import rows_of
+from .rows.memory import machine_memory
+from .rows.monomial_rows import MonomialRows
 from .uncertainty.leave_one_out import left_out
 from .uncertainty.scoring import SCORINGS
 

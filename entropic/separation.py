@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .classifier import EntropicClassifier
-from .solve.certificate import Bracket, bracket_margin
-from .solve.entropy import Loss
-from .solve.sweep import Sweep
-from .solve.target import Target
-from .solve.threads import effective_threads
+from .kernels.loss import Loss
+from .kernels.threads import effective_threads
+from .rows.sweep import Sweep
+from .rows.target import Target
+from .solvers.certificate import Bracket, bracket_margin
 
 
 def separability(

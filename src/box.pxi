@@ -1,5 +1,5 @@
-# Binding of the box's formulas, part of _sweeps.pyx. What each computes is said in
-# solve/entropy.py, Box, by the method of the same name.
+# Binding of the box's formulas, part of _compiled.pyx. What each computes is said in
+# kernels/box.py, Box, by the method of the same name.
 
 cdef extern from "box.h" nogil:
     ctypedef struct c_box "box":

@@ -1,9 +1,5 @@
-# Binding of the spectral iteration, part of _sweeps.pyx: one call that leaves the interpreter
+# Binding of the spectral iteration, part of _compiled.pyx: one call that leaves the interpreter
 # alone until it ends, but for a look at the signals now and then (threads.h).
-
-from entropic.solve.numpy_spectral import FIGURES
-from entropic.solve.outcome import Status
-
 
 cdef extern from "dual.h" nogil:
     ctypedef struct dual_problem:
@@ -59,9 +55,8 @@ cdef class Ears:
 
 cdef int report(void *ears, const double *figures) noexcept with gil:
     try:
-        told = {name: figures[k] for k, name in enumerate(FIGURES[:SPECTRAL_FIGURES - 1])}
-        told["iteration"] = int(told["iteration"])
-        return 1 if (<Ears>ears).callback(told) else 0
+        told = [figures[k] for k in range(SPECTRAL_FIGURES - 1)]
+        return 1 if (<Ears>ears).callback(*told) else 0
     except BaseException as error:
         (<Ears>ears).error = error
         return -1
@@ -126,10 +121,10 @@ def iterate(
         raise listener.error
     return dict(
         status={
-            SPECTRAL_CONVERGED: Status.CONVERGED,
-            SPECTRAL_MAX_ITER: Status.MAX_ITER,
-            SPECTRAL_PRECISION: Status.PRECISION,
-            SPECTRAL_INTERRUPTED: Status.INTERRUPTED,
+            SPECTRAL_CONVERGED: "converged",
+            SPECTRAL_MAX_ITER: "max_iter",
+            SPECTRAL_PRECISION: "precision",
+            SPECTRAL_INTERRUPTED: "interrupted",
         }[status],
         n_iter=result.n_iter,
         n_reads=result.n_reads,

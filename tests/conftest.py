@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import settings
 
 import entropic
-from entropic.solve.backend import name
+from entropic.kernels.backend import name
 
 # A child process started in the repository would import the source folder, which has no compiled
 # kernels, and quietly test something else.

@@ -18,9 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from entropic import EntropicClassifier
-from entropic.data import monomials, scaling
-from entropic.solve import memory
-from entropic.solve.rows import rows_of
+from entropic.features import monomials, scaling
+from entropic.rows import memory, rows_of
 
 
 @pytest.fixture

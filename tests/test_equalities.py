@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from entropic import EntropicClassifier
-from entropic.solve.backend import name as backend_name
+from entropic.kernels.backend import name as backend_name
 
 SETTINGS = [
     dict(),
@@ -132,7 +132,7 @@ FIT = """
 import sys
 import numpy as np, scipy.sparse as sp
 from entropic import EntropicClassifier
-from entropic.solve.backend import name
+from entropic.kernels.backend import name
 assert name == sys.argv[1], name
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 12)); X[rng.random(X.shape) < 0.5] = 0

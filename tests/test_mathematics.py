@@ -7,7 +7,8 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import rel_entr, xlogy
 
 from entropic import solve
-from entropic.solve.entropy import Box, Loss
+from entropic.kernels.box import Box
+from entropic.kernels.loss import Loss
 
 
 @pytest.mark.parametrize("low, high, alpha", [(-1.0, 1.0, 1.0), (-0.5, 3.0, 0.2), (0.0, 2.0, 7.0)])
@@ -183,8 +184,8 @@ def test_leave_one_out_to_first_order(constraint):
 
 def test_scaling_by_algebra_is_scaling():
     """Section 6, for scores, adjoint and curvature of a design."""
-    from entropic.data.design import Design
-    from entropic.solve.rows import rows_of
+    from entropic.features.design import Design
+    from entropic.rows import rows_of
 
     rng = np.random.default_rng(5)
     X, g, w = rng.normal(size=(20, 3)), rng.normal(size=20), rng.normal(size=4)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import entropic
-from entropic.solve.backend import name as backend_name
+from entropic.kernels.backend import name as backend_name
 
 OPTIONAL = ["pandas", "pyarrow", "matplotlib", "rich", "dask", "distributed", "skops", "cvxpy"]
 
@@ -79,7 +79,7 @@ def test_show_config_names_the_backend_and_the_libraries(capsys):
     [("numpy", "numpy", ""), ("neither", "", "set it to 'auto', 'compiled' or 'numpy'")],
 )
 def test_the_environment_chooses_the_backend(choice, printed, complaint):
-    script = "from entropic.solve.backend import name; print(name)"
+    script = "from entropic.kernels.backend import name; print(name)"
     done = subprocess.run(
         [sys.executable, "-c", script],
         env=dict(os.environ, ENTROPIC_BACKEND=choice),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from entropic.data import checks
+from entropic import checks
 
 COLOURS = ("tab:blue", "tab:orange")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from entropic.data import checks
+from entropic import checks
 
 from .axes import COLOURS, Display, axes_or_new, fitted
 

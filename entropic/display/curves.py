@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropic.data import checks
+from entropic import checks
 from entropic.uncertainty.probability import confidence
 from entropic.uncertainty.report import reliability, risk_coverage
 

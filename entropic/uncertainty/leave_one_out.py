@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from entropic.solve.cost import DENSE_PAIR, SPARSE_PAIR, factor_time
-from entropic.solve.factor import Factor
-from entropic.solve.memory import memory_limit
-from entropic.solve.threads import library
+from entropic.kernels.threads import library
+from entropic.rows.memory import memory_limit
+from entropic.rows.work import DENSE_PAIR, SPARSE_PAIR, factor_time
+from entropic.solvers.factor import Factor
 
 from .rescaling import relative_weights, rescaling
 

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from entropic.data import checks
+from entropic import checks
 
 from . import conformal
 from .band import certainty_band, extremes, in_band

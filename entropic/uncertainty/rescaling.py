@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from entropic.solve.backend import sweeps
+from entropic.kernels.backend import sweeps
 
 # Below this part of the typical shift, the effect is left out.
 NEGLIGIBLE = 0.01

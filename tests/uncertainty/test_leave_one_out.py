@@ -7,12 +7,13 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from entropic import EntropicClassifier
-from entropic.data.design import Design
-from entropic.solve.entropy import Box, Loss
-from entropic.solve.problem import minimise
-from entropic.solve.rows import rows_of
-from entropic.solve.sweep import Sweep
-from entropic.solve.target import Target
+from entropic.features.design import Design
+from entropic.kernels.box import Box
+from entropic.kernels.loss import Loss
+from entropic.rows import rows_of
+from entropic.rows.sweep import Sweep
+from entropic.rows.target import Target
+from entropic.solvers.problem import minimise
 from entropic.uncertainty import leave_one_out
 from entropic.uncertainty.leave_one_out import influence, observations
 

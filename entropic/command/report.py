@@ -1,0 +1,183 @@
+"""What ``entropic fit`` prints: the data, the fit, and how it does on rows it has not seen."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .encoding import TableEncoder
+
+
+@dataclass
+class Report:
+    """Sections of labelled lines, a confusion matrix, and notes; the same for the same fit."""
+
+    sections: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
+
+    def section(self, title, lines, confusion=None):
+        """Add a section.
+
+        Parameters
+        ----------
+        title : str
+        lines : iterable of pairs
+            A label, and what is said of it.
+        confusion : tuple or None
+            The names of the classes, and the counts by true and predicted class.
+        """
+        lines = [(label, str(said)) for label, said in lines]
+        self.sections.append((title, lines, confusion))
+
+    def show(self, file=None):
+        """Print, with styles where rich is installed and the output is a terminal."""
+        file = file or sys.stdout
+        try:
+            from rich.console import Console
+            from rich.text import Text
+        except ImportError:
+            for line in self._lines():
+                print("".join(words for words, _ in line), file=file)
+        else:
+            console = Console(file=file, highlight=False, soft_wrap=True)
+            for line in self._lines():
+                console.print(Text.assemble(*line))
+
+    def _lines(self):
+        """Each line as pairs of words and their style."""
+        width = max(len(label) for _, lines, _ in self.sections for label, _ in lines)
+        for title, lines, confusion in self.sections:
+            yield [(title, "bold cyan")]
+            for label, said in lines:
+                yield [(f"  {label:<{width}}  ", "dim"), (said, "")]
+            yield []
+            if confusion is not None:
+                yield from _confusion_lines(*confusion)
+                yield []
+        for note in self.notes:
+            yield [("note: ", "bold yellow"), (note, "")]
+
+
+def _confusion_lines(classes, counts):
+    names = [str(name) for name in classes]
+    first = max(map(len, ["true class", *names]))
+    heads = [f"predicted {name}" for name in names]
+    yield [("  " + f"{'true class':<{first}}  " + "  ".join(heads), "dim")]
+    for i, (name, row) in enumerate(zip(names, counts, strict=True)):
+        line = [(f"  {name:<{first}}", "")]
+        for j, (head, count) in enumerate(zip(heads, row, strict=True)):
+            style = "green" if i == j else "red" if count else ""
+            line.append((f"  {count:>{len(head)},}", style))
+        yield line
+
+
+def data_lines(files, training, held_out, test, encoder, truth, labels):
+    """The lines on what was read.
+
+    Parameters
+    ----------
+    files : list of str
+    training, held_out : Table or IndexedRows
+        ``held_out`` may be None.
+    test : str or None
+        The file that the held-out rows are from, if they are not part of ``files``.
+    encoder : TableEncoder or IndexedEncoder
+    truth : array of shape (n_rows,)
+        Classes of all rows of ``files``.
+    labels : Labels
+    """
+    held = 0 if held_out is None else held_out.n_rows
+    negative, positive = (
+        f"{name}: {np.sum(truth == name):,}" for name in (labels.negative, labels.positive)
+    )
+    yield "files" if len(files) > 1 else "file", ", ".join(files)
+    yield "rows", f"{training.n_rows:,} to fit, {held:,} held out{f' ({test})' if test else ''}"
+    yield "classes", f"{negative}, {positive} (positive)"
+    if isinstance(encoder, TableEncoder):
+        dropped = f", dropped: {', '.join(encoder.dropped)}" if encoder.dropped else ""
+        yield (
+            "columns",
+            f"{len(encoder.numbers)} of numbers, {len(encoder.words)} of words{dropped}",
+        )
+        yield "header", "yes" if encoder.header else "none: columns are numbered from 1"
+    yield "features", f"{encoder.n_features:,}"
+    in_numbers, in_words = encoder.missing(training)
+    found = [f"{in_numbers:,} of numbers, filled by the median"] if in_numbers else []
+    found += [f"{in_words:,} of words, a category of their own"] if in_words else []
+    yield "missing cells", "; ".join(found) or "none"
+
+
+def fit_lines(classifier, n_rows):
+    """The lines on how the solver ended."""
+    lower, upper = np.ravel(classifier.band_)
+    gap = float(np.max(classifier.gap_))
+    if classifier.degree > 1:
+        yield "surface", f"degree {classifier.degree}, {classifier.coef_.shape[1]:,} monomials"
+    goal = f"gap a row {gap / n_rows:.1e}, goal {classifier.tol:.1e}"
+    yield "status", f"{classifier.status_} ({goal})"
+    yield "steps", f"{classifier.n_iter_} ({classifier.n_sweeps_} sweeps of the rows)"
+    yield "uncertain", f"scores between {lower:.6g} and {upper:.6g}"
+
+
+def notes(encoder, training, held_out, dotted):
+    """What the user should know beside the figures."""
+    if dotted:
+        yield "the labels of the test file end in a dot, which was taken off to match."
+    if isinstance(encoder, TableEncoder):
+        for column in encoder.words:
+            if len(column.words) > 20 and 2 * len(column.words) > training.n_rows:
+                yield (
+                    f"column {column.name} has {len(column.words):,} different words in "
+                    f"{training.n_rows:,} rows; if it is an identifier, --drop it."
+                )
+    if held_out is not None:
+        if cells := sum(encoder.missing(held_out)):
+            yield f"{cells:,} missing cells of the held-out rows were filled in the same way."
+        if cells := encoder.unseen(held_out):
+            yield f"{cells:,} cells of the held-out rows hold what no training row has; ignored."
+
+
+def held_out_lines(truth, predicted, certain, labels):
+    """The lines on the held-out part, and its confusion matrix.
+
+    Parameters
+    ----------
+    truth, predicted : arrays of shape (n_rows,)
+    certain : bool array of shape (n_rows,)
+    labels : Labels
+
+    Returns
+    -------
+    lines : list of pairs of str
+    confusion : tuple of the two class names and a 2 × 2 list of counts
+    """
+    is_positive, said_positive = truth == labels.positive, predicted == labels.positive
+    both = int(np.sum(is_positive & said_positive))
+    right = truth == predicted
+    commonest = labels.positive if 2 * np.sum(is_positive) > len(truth) else labels.negative
+    base = np.mean(truth == commonest)
+    precision = _share(both, np.sum(said_positive), "nothing is predicted so")
+    recall = _share(both, np.sum(is_positive), "no row is of it")
+    f1 = _share(2 * both, np.sum(said_positive) + np.sum(is_positive), "no row is of it")
+    sure = int(np.sum(certain))
+    sure_said = f"{sure:,} of {len(truth):,} ({sure / len(truth):.1%})"
+    if sure:
+        sure_said += f", of which {np.mean(right[certain]):.4f} are right"
+    lines = [
+        ("accuracy", f"{np.mean(right):.4f} ({base:.4f} by always saying {commonest})"),
+        ("precision", precision),
+        ("recall", recall),
+        ("F1", f1),
+        ("certain", sure_said),
+    ]
+    counts = [
+        [int(np.sum(~is_positive & ~said_positive)), int(np.sum(~is_positive & said_positive))],
+        [int(np.sum(is_positive & ~said_positive)), both],
+    ]
+    return lines, ((labels.negative, labels.positive), counts)
+
+
+def _share(part, whole, otherwise):
+    return f"{part / whole:.4f}" if whole else f"undefined: {otherwise}"

@@ -1,0 +1,109 @@
+"""The design: rows and the algebra that scales them and gives them a constant.
+
+Scaling is never a copy of the data. A design row is ``((row - mean)/scale, 1)``, so that its
+product with coefficients is the product of the stored row with ``coef/scale`` plus one number,
+and the adjoint is corrected by a term of rank one (docs/mathematics.md, section 6).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from entropic.rows import rows_of
+
+
+class Design:
+    """Rows × scaling × constant, with nothing expanded.
+
+    Parameters
+    ----------
+    rows : rows object (solve/rows.py)
+    mean, scale : arrays of shape (n_columns,) or None
+        Subtracted from, and divided into, the columns. ``None`` leaves them as they are.
+    constant : bool
+        Whether the design has the constant monomial, as its last column.
+    """
+
+    def __init__(self, rows, mean=None, scale=None, constant=False):
+        self.rows, self.constant = rows, bool(constant)
+        self.mean, self.scale = mean, scale
+        self.n_samples = rows.n_samples
+        self.n_features = rows.n_columns + self.constant
+
+    def stored(self, most):
+        """The same design with its monomials, up to ``most`` numbers, made once and kept."""
+        rows = self.rows
+        if not hasattr(rows, "listing") or rows.n_samples * rows.n_columns > most:
+            return self
+        rows = rows_of(rows.block(0, rows.n_samples))
+        return Design(rows, self.mean, self.scale, self.constant)
+
+    def to_rows(self, coef):
+        """Coefficients for the stored rows, the constant last, that give the same scores.
+
+        They are ``coef`` itself where nothing is scaled.
+        """
+        if self.constant and self.scale is None and self.mean is None:
+            return coef
+        columns = coef[: self.rows.n_columns]
+        if self.scale is not None:
+            columns = columns / self.scale
+        constant = coef[-1] if self.constant else 0.0
+        if self.mean is not None:
+            constant = constant - self.mean @ columns
+        return np.append(columns, constant)
+
+    def from_rows(self, gradient):
+        """The adjoint of ``to_rows``: a gradient of the stored rows, as one of the design's."""
+        if self.constant and self.scale is None and self.mean is None:
+            return gradient
+        columns = gradient[:-1]
+        if self.mean is not None:
+            columns = columns - self.mean * gradient[-1]
+        if self.scale is not None:
+            columns = columns / self.scale
+        return np.append(columns, gradient[-1]) if self.constant else columns.copy()
+
+    def curvature_from_rows(self, curvature):
+        """The curvature of the stored rows, as the design's. May reuse its memory."""
+        if self.mean is not None:
+            curvature[:-1] -= np.outer(self.mean, curvature[-1])
+            curvature[:, :-1] -= np.outer(curvature[:, -1], self.mean)
+        if self.scale is not None:
+            curvature[:-1] /= self.scale[:, None]
+            curvature[:, :-1] /= self.scale
+        return curvature if self.constant else curvature[:-1, :-1]
+
+    def factor_to_rows(self, factor):
+        """``to_rows`` for every column of a matrix of shape (n_features, k)."""
+        out = np.zeros((self.rows.n_columns + 1, factor.shape[1]))
+        out[: len(factor)] = factor
+        if self.scale is not None:
+            out[:-1] /= self.scale[:, None]
+        if self.mean is not None:
+            out[-1] -= self.mean @ out[:-1]
+        return out
+
+    def outer_to_rows(self, scale):
+        """What makes ``Phi diag(scale) Phi^T`` of design rows Phi from the stored rows.
+
+        Returns
+        -------
+        inner : array of shape (n_columns + 1,)
+            Scale between the stored rows with their constant.
+        shift : array of shape (n_columns + 1,) or None
+            Coefficients whose scores are added to every row and to every column of the result.
+        """
+        inner = np.zeros(self.rows.n_columns + 1)
+        inner[: len(scale)] = scale
+        if self.scale is not None:
+            inner[:-1] /= self.scale**2
+        if self.mean is None:
+            return inner, None
+        # (z - mu) s (z' - mu) = z s z' - mu s z - mu s z' + mu s mu
+        between = self.mean * inner[:-1]
+        return inner, np.append(-between, 0.5 * (self.mean @ between))
+
+    def take(self, indices):
+        """The design of some of the rows."""
+        return Design(self.rows.take(indices), self.mean, self.scale, self.constant)

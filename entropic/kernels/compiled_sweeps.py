@@ -1,0 +1,41 @@
+"""The sweeps, compiled where a kernel knows the rows and NumPy's where none does.
+
+Same functions, same signatures as numpy_sweeps, which holds their documentation. Rows of a new
+kind work at once, on NumPy, and gain a kernel by a method ``compiled_view``.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from . import _compiled, numpy_sweeps
+
+
+def view_of(rows):
+    """How the compiled kernels see these rows, or None."""
+    see = getattr(rows, "compiled_view", None)
+    return None if see is None else see(_compiled.RowView)
+
+
+def _choose(name):
+    """The compiled function for rows that have a view, else its twin."""
+    compiled, twin = getattr(_compiled, name), getattr(numpy_sweeps, name)
+
+    @functools.wraps(twin)
+    def function(rows, *arguments, **options):
+        view = view_of(rows)
+        if view is None:
+            return twin(rows, *arguments, **options)
+        return compiled(view, *arguments, **options)
+
+    return function
+
+
+scores = _choose("scores")
+evaluate = _choose("evaluate")
+product = _choose("product")
+adjoint = _choose("adjoint")
+curvature = _choose("curvature")
+outer = _choose("outer")
+quadratic = _choose("quadratic")
+moments = _choose("moments")

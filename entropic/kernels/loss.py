@@ -1,0 +1,72 @@
+"""The loss of one sample's margin in NumPy: the specification of the compiled one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import wrightomega
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The loss of one sample as a function of its reach ``t = D_i w - y_i``.
+
+    It is what remains of the margin's entropy and of the penalty for a violated constraint
+    once margin and violation are minimised out::
+
+        l(t)  = b ln b - b + (slack/2)(ln b)^2    where b > 0 solves  b + slack ln b = t
+        l'(t) = ln b                    l''(t) = 1/(b + slack)
+
+    With ``inequality`` the loss is flat (-1) from t = 1 on.
+
+    Parameters
+    ----------
+    slack : float
+        rho > 0. The exact constraint is reached as a limit (see solve/exact.py).
+    inequality : bool
+        Problem 1 of the paper (``D w >= b``) for Problem 2 (``D w = b``).
+    """
+
+    slack: float
+    inequality: bool = False
+
+    def log_margin(self, reach):
+        """``ln b``, the derivative of the loss."""
+        slack = self.slack
+        # Beyond these numbers ln b or the loss itself would overflow.
+        reach = np.clip(np.asarray(reach, dtype=np.float64), -1e307 * min(slack, 1.0), 1e307)
+        with np.errstate(over="ignore"):
+            ratio = reach / slack
+        margin = slack * wrightomega(np.minimum(ratio, 1e100) - np.log(slack))
+        margin = np.where(ratio < 1e100, margin, reach)  # where slack ln b is lost beside b
+        # Below `slack` the logarithm is read off the equation: b itself may underflow.
+        small = margin < slack
+        log_margin = np.where(small, (reach - margin) / slack, np.log(np.where(small, 1.0, margin)))
+        # One step on the equation itself: for large slack the Wright function's argument, and
+        # with it the margin, has lost a digit to the logarithm of slack.
+        margin = np.exp(log_margin)
+        log_margin += (reach - slack * log_margin - margin) / (margin + slack)
+        if self.inequality:
+            log_margin = np.where(reach >= 1, 0.0, log_margin)
+        return log_margin
+
+    def value(self, log_margin):
+        """``l`` at a sample whose log-margin is known; the largest double where it overflows."""
+        margin = np.exp(log_margin)
+        with np.errstate(over="ignore"):
+            value = margin * (log_margin - 1) + 0.5 * self.slack * log_margin * log_margin
+        return np.minimum(value, np.finfo(np.float64).max)
+
+    def bend(self, log_margin):
+        """``l''``; zero on the flat part of the inequality form (log-margin exactly 0)."""
+        bend = 1 / (np.exp(log_margin) + self.slack)
+        if self.inequality:
+            bend = np.where(log_margin >= 0, 0.0, bend)
+        return bend
+
+    def conjugate(self, multipliers, weights):
+        """``sum_i q exp(-lambda/q) + (slack/2) lambda^2/q``: the samples' part of the dual."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            ratio = np.where(weights > 0, multipliers / weights, 0.0)
+            return float(np.sum(weights * (np.exp(-ratio) + 0.5 * self.slack * ratio**2)))

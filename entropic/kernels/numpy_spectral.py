@@ -1,0 +1,358 @@
+"""The spectral gradient iteration on the dual in NumPy: the fallback, and its specification.
+
+The compiled module offers :func:`iterate` with the same signature and takes the
+same steps. Everything here is in terms of the *ratio* ``mu = lambda / q = -ln b``, one number a
+sample, and of the inner product ``sum_i q_i x_i y_i``: a sample of weight two then takes the
+very steps of that sample twice, and weights do not spoil the conditioning.
+
+One step reads the data once. With ``tau = D^T (q mu)`` so is ``w = m + e tanh(e tau/alpha)`` known,
+and a visit to row i gives the residual and, while the row is at hand, its share of the adjoint::
+
+    r_i = D_i w - y_i - b_i + slack mu_i          v += q_i r_i D_i
+
+r is the gradient of the dual and ``v = D^T (q r)`` moves tau along it, so that every trial of
+the line search, ``mu - a r`` and ``tau - a v``, costs no further read. The duality gap needs
+none either, since ``D_i w`` can be had back from r_i. (docs/mathematics.md, section 2.)
+
+The inequality form keeps ``mu >= 0``: r_i counts only where it can move mu_i, and the samples
+that a step would carry below zero stop there. Those few are read once more, to take their
+excess out of v; none is left once the support has settled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from .numpy_sweeps import _part
+
+ARMIJO = 1e-4
+RATIO = 0.8  # of the two Barzilai-Borwein steps, below which a short one is taken
+SHORT_STEPS = 5  # the shortest of so many last short steps
+CLAMP = 1e10  # farthest factor beyond the exact minimiser along the gradient
+TRIALS = 100
+PATIENCE = 200  # steps, all below rounding, without progress before giving up
+EPS = np.finfo(np.float64).eps
+FIGURES = ("iteration", "gap", "objective", "gradient_norm", "step")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How long a step is, and which steps the line search accepts.
+
+    Parameters
+    ----------
+    adaptive : bool
+        The short Barzilai-Borwein step where the two differ much (ABBmin), with a search that
+        interpolates; else always the long step, with a search that halves.
+    memory : int
+        The objective must fall below the largest of this many last values (1: monotone).
+    first : float
+        First step; 0 is the exact minimiser of the quadratic model along the gradient.
+    """
+
+    adaptive: bool
+    memory: int
+    first: float
+
+
+def iterate(
+    design,
+    target,
+    box,
+    ratio,
+    tau,
+    residual,
+    rule,
+    *,
+    goal_gap,
+    goal_norm,
+    max_iter,
+    record,
+    n_threads=1,
+    callback=None,
+):
+    """Minimise the dual from given multipliers.
+
+    Parameters
+    ----------
+    design : Design
+    target : Target
+    box : Box
+    ratio : array of shape (n_samples,)
+        Multipliers divided by weights; overwritten by the last ones.
+    tau : array of shape (n_features,)
+        ``D^T (weights * ratio)``; overwritten too.
+    residual : array of shape (n_samples,)
+        Zeros; receives ``D w - y - b + slack * ratio`` at the end.
+    rule : Rule
+    goal_gap, goal_norm : float
+        Stops where both the duality gap and the norm of the gradient over the samples that have
+        weight are reached: inf asks nothing of one, and a negative goal is never reached.
+    max_iter : int
+    record : array of shape (capacity, 5)
+        Receives the history, a row a step in the order of ``FIGURES``, thinned when full.
+    n_threads : int
+    callback : callable or None
+        Called with the first four figures of each step; returning True stops.
+
+    Returns
+    -------
+    dict
+        "status" (the value of a solvers.outcome.Status), "n_iter", "n_reads" (of all
+        rows; reading some counts as a fraction), "gap",
+        "objective", "gradient_norm" and "n_recorded".
+    """
+    loop = _Loop(design, target, box, ratio, tau, residual)
+    history = _Record(record)
+    recent = deque(maxlen=rule.memory)
+    shorts = deque(maxlen=SHORT_STEPS)
+    best_primal = best_model = seen_model = math.inf
+    n_iter, stalled, length, status = 0, 0, 0.0, None
+    loop.read(0.0, 0.0)
+    while True:
+        recent.append(loop.dual)
+        near = loop.norm <= goal_norm and (loop.slack == 0 or loop.model <= 2 * goal_gap)
+        # the gap takes logarithms: only where it may end the work, or has fallen tenfold
+        if loop.slack == 0:
+            gap = loop.gap()
+            best_primal = gap - loop.dual
+        elif near or loop.model <= 0.1 * seen_model or n_iter == 0:
+            seen_model, gap = loop.model, loop.gap()
+            best_primal = min(best_primal, gap - loop.dual)
+        if not near:
+            gap = max(best_primal + loop.dual, 0.0)
+        history.add(n_iter, gap, best_primal, loop.norm, length)
+        noise = 8 * EPS * loop.size
+        if loop.model < 0.9 * best_model:
+            best_model, stalled = loop.model, 0
+        elif loop.fall <= noise:
+            stalled += 1
+        if callback is not None and callback(n_iter, gap, best_primal, loop.norm):
+            status = "interrupted"
+        elif (near and gap <= goal_gap) or loop.norm == 0:
+            status = "converged"
+        elif n_iter >= max_iter:
+            status = "max_iter"
+        elif stalled >= PATIENCE:
+            status = "precision"
+        if status is not None:
+            break
+        step = _length(rule, loop, shorts, n_iter)
+        loop.aim(step)
+        share = _search(rule, loop, max(recent), noise)
+        if share == 0:
+            status = "precision"
+            break
+        length = step * share
+        loop.read(step, share)
+        n_iter += 1
+    final = loop.gap()
+    return dict(
+        status=status,
+        n_iter=n_iter,
+        n_reads=loop.n_reads,
+        gap=final,
+        objective=final - loop.dual,
+        gradient_norm=loop.norm,
+        n_recorded=history.count,
+    )
+
+
+def _length(rule, loop, shorts, n_iter):
+    """Length of the step along the negative gradient, before the search."""
+    exact = loop.exact
+    if n_iter == 0:
+        return rule.first if rule.first > 0 else exact
+    if not (loop.ss > 0 and loop.sy > 0 and loop.yy > 0):
+        return exact
+    long, short = loop.ss / loop.sy, loop.sy / loop.yy
+    if not rule.adaptive:
+        return long
+    shorts.append(short)
+    step = min(shorts) if short < RATIO * long else long
+    return min(step, exact * CLAMP)
+
+
+def _search(rule, loop, reference, noise):
+    """The share of the direction that is accepted, or 0.
+
+    Below ``noise``, differences of the objective say nothing, and the step is taken on trust.
+    """
+    share = 1.0
+    for _ in range(TRIALS):
+        value = loop.trial(share)
+        if value <= reference + ARMIJO * share * loop.slope + noise:
+            return share
+        shrink = 0.5
+        if rule.adaptive:
+            bend = value - loop.dual - share * loop.slope
+            shrink = -0.5 * share * loop.slope / bend if bend > 0 else 0.1
+            shrink = min(max(shrink, 0.1), 0.5)
+        share *= shrink
+    return 0.0
+
+
+class _Loop:
+    """Where the iteration stands: multipliers, residual, and their images in the coefficients."""
+
+    def __init__(self, design, target, box, ratio, tau, residual):
+        self.design, self.target, self.box = design, target, box
+        self.slack, self.inequality = target.loss.slack, target.loss.inequality
+        self.ratio, self.tau = ratio, tau
+        self.weights = np.broadcast_to(target.weights, ratio.shape)
+        self.counts = self.weights > 0
+        self.residual = residual
+        self.n_reads = 0.0
+        with np.errstate(over="ignore"):
+            self.margin = np.exp(-ratio)
+        self.direction = np.zeros_like(ratio)
+        self.move = np.zeros_like(tau)
+        self.dual, self.size = self._value(ratio, self.margin, tau)
+
+    def _value(self, ratio, margin, tau):
+        """The dual, and the size of its largest part, which rounds it."""
+        target = self.target
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = margin + 0.5 * self.slack * ratio**2 - ratio * target.offset
+            samples = float(np.sum(self.weights * terms))
+        entropy = self.box.conjugate(tau)
+        value = entropy + samples
+        return (value if value == value else math.inf), abs(entropy) + abs(samples)
+
+    def read(self, step, share):
+        """Take the share of the direction, and read the rows there."""
+        design, target = self.design, self.target
+        rows = design.rows
+        if share > 0:
+            self.ratio += share * self.direction
+            self.tau += share * self.move
+            self.margin, self.dual, self.size = self._trial
+        coef = design.to_rows(self.box.coef(self.box.state_of_tau(self.tau)))
+        before = self.residual.copy()
+        total = np.zeros(rows.n_columns + 1)
+        for start, stop in rows.ranges():
+            block = rows.block(start, stop)
+            part = slice(start, stop)
+            sign = _part(target.sign, start, stop)
+            reach = sign * (block @ coef[:-1] + coef[-1]) - _part(target.offset, start, stop)
+            self.residual[part] = reach - self.margin[part] + self.slack * self.ratio[part]
+            pull = sign * self.weights[part] * self._free(part)
+            total[:-1] += block.T @ pull
+            total[-1] += pull.sum()
+        self.n_reads += 1
+        self.pull = design.from_rows(total)
+        self._measure(share * self.direction, self.residual - before)
+
+    def _free(self, part=slice(None)):
+        """The residual where it can move the multiplier: not held by a bound, not at weight 0."""
+        residual = self.residual[part]
+        if self.inequality:
+            residual = np.where((self.ratio[part] > 0) | (residual < 0), residual, 0.0)
+        return np.where(self.weights[part] > 0, residual, 0.0)
+
+    def _measure(self, moved, change):
+        """The sums over the samples on which lengths and endings are decided."""
+        q, gradient = self.weights, self._free()
+        bend = self.margin + self.slack
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            self.norm = float(np.sqrt(np.sum(gradient**2)))
+            self.ss = float(np.sum(q * moved**2))
+            self.sy = float(np.sum(q * moved * change))
+            self.yy = float(np.sum(q * change**2, where=moved != 0))
+            self.gg = float(np.sum(q * gradient**2))
+            # the gap to second order
+            parts = np.divide(q * gradient**2, 2 * bend, where=gradient != 0, out=0 * q)
+            self.model = float(np.sum(parts))
+            # curvature of the dual along the gradient, its length divided out beforehand
+            scale = math.sqrt(self.gg) if self.gg > 0 else 1.0
+            along = self.box.scale(self.box.state_of_tau(self.tau)) * (self.pull / scale)
+            curvature = float(np.sum(along**2)) + float(np.sum(q * bend * gradient**2)) / scale**2
+            self.exact = 1 / curvature if 0 < curvature < math.inf else 1.0
+            self.fall = self.exact * self.gg
+
+    def aim(self, step):
+        """Set the direction of a step of this length, and what it does to tau."""
+        gradient = self._free()
+        self.direction = -step * gradient
+        self.move = -step * self.pull
+        if self.inequality:
+            excess = np.minimum(self.ratio + self.direction, 0.0)
+            if np.any(excess < 0):
+                self._hold(excess)
+        self.slope = float(np.sum(self.weights * gradient * self.direction))
+
+    def _hold(self, excess):
+        """Stop at zero the samples that the direction carries below it."""
+        held = np.flatnonzero(excess < 0)
+        self.direction[held] = -self.ratio[held]
+        rows = self.design.rows.take(held)
+        sign = np.broadcast_to(self.target.sign, self.ratio.shape)
+        pull = (sign * self.weights * excess)[held]
+        total = np.zeros(rows.n_columns + 1)
+        for start, stop in rows.ranges():
+            total[:-1] += rows.block(start, stop).T @ pull[start:stop]
+            total[-1] += pull[start:stop].sum()
+        self.move -= self.design.from_rows(total)
+        self.n_reads += len(held) / len(self.ratio)
+
+    def trial(self, share):
+        """The dual at a share of the direction: inf where it overflows."""
+        ratio = self.ratio + share * self.direction
+        with np.errstate(over="ignore"):
+            margin = np.exp(-ratio)
+        value, size = self._value(ratio, margin, self.tau + share * self.move)
+        self._trial = margin, value, size
+        return value
+
+    def gap(self):
+        """The duality gap between the multipliers and the coefficients they imply."""
+        gaps = row_gaps(self.target.loss, self.ratio, self.margin, self.residual)
+        return float(np.sum(self.weights * gaps, where=self.counts))
+
+
+def row_gaps(loss, ratio, margin, residual):
+    """Each sample's part of the gap: never negative, and computed without cancellation.
+
+    With ``t = D_i w - y_i``, the best margin e^x for it, and ``d = x + mu``::
+
+        l(t) + e^(-mu) + slack/2 mu^2 + mu t = e^x (d - 1) + e^(-mu) + slack/2 d^2
+
+    The coefficients' part is zero, since w is the best answer to tau. Without slack it is what
+    the multipliers charge for the residual, since the primal is met in the limit only.
+    """
+    slack = loss.slack
+    if slack == 0:
+        return np.abs(ratio * residual)
+    with np.errstate(over="ignore"):
+        reach = residual + margin - slack * ratio
+        log_margin = loss.log_margin(reach)
+        d, best = log_margin + ratio, np.exp(log_margin)
+        series = d * d * (0.5 - d * (1 / 6 - d * (1 / 24 - d / 120)))
+        near = best * np.where(np.abs(d) < 1e-2, series, d + np.expm1(-np.maximum(d, -1.0)))
+        gaps = np.where(np.abs(d) < 1, near, best * (d - 1) + margin) + 0.5 * slack * d * d
+        if loss.inequality:
+            gaps += np.where(log_margin >= 0, ratio * np.maximum(reach - 1, 0.0), 0.0)
+        return gaps
+
+
+class _Record:
+    """History of bounded size: when it is full, every other entry goes."""
+
+    def __init__(self, entries):
+        self.entries, self.count, self.stride = entries, 0, 1
+
+    def add(self, *figures):
+        if figures[0] % self.stride:
+            return
+        if self.count == len(self.entries):
+            kept = self.entries[::2].copy()
+            self.entries[: len(kept)], self.count = kept, len(kept)
+            self.stride *= 2
+            if figures[0] % self.stride:
+                return
+        self.entries[self.count] = figures
+        self.count += 1

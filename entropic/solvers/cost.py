@@ -1,0 +1,85 @@
+"""What a Newton step costs, by the shape of the data: the model that chooses the linear algebra.
+
+One step of each kind, in the terms of rows/work.py, beyond the sweep that evaluates it (about z
+multiply-adds twice, and one solution of ``b + slack ln b = t`` a sample):
+
+    kind      forms and factors                           time                     bytes
+    cholesky  I + r D^T diag(h) D r,   N × N              pairs + N^3/3            16 N^2
+    dual      I + A A^T, A = sqrt(h) D r,   M × M         cross + M^3/3, 2 sweeps  16 M^2
+    cg        nothing: one sweep an iteration             sweeps                   8 (12 N + 4 M)
+
+The bytes are those of the matrix and its factor. Conjugate gradients stop early far from the
+solution and gain from every cluster of the spectrum, so their count is not known beforehand;
+20 to 60 sweeps in all are usual on standardised or text data, hundreds on badly scaled ones.
+That is met as the owner of a ski rents or buys (newton_steps.py): sweeps are paid until together
+they have cost as much as a factor, then the factor is bought. The total is then at most about
+twice that of the better choice, whichever it was.
+"""
+
+from __future__ import annotations
+
+from entropic.rows.memory import check_memory, memory_limit
+
+# A factor in every step is taken without trying conjugate gradients where it adds less than this
+# many sweeps to the one that evaluates the step, or so few seconds that a dozen iterations'
+# vectors and calls take as long.
+CHEAP_FACTOR = 6.0
+CHEAP_SECONDS = 1e-3
+
+
+def choose(work, limit=None):
+    """The kind of step for these sizes.
+
+    Parameters
+    ----------
+    work : Work
+    limit : int or None
+        Bytes that may be allocated; None is four fifths of the machine's memory.
+
+    Returns
+    -------
+    kind : {"cholesky", "dual", "cg"}
+        "cg" begins with conjugate gradients; ``factor`` tells what it may buy.
+    factor : {"cholesky", "dual", None}
+        The cheaper factor that fits into memory, None if none does.
+
+    Raises
+    ------
+    ValueError
+        If not even the vectors of conjugate gradients, which every kind needs, fit.
+    """
+    limit = memory_limit() if limit is None else limit
+    check_fits(work.n_features, work.cg_bytes, limit)
+    fitting = []
+    if work.cholesky_bytes <= limit:
+        fitting.append((work.cholesky, "cholesky"))
+    if work.random_access and work.dual_bytes <= limit:
+        fitting.append((work.dual, "dual"))
+    if not fitting:
+        return "cg", None
+    seconds, factor = min(fitting)
+    cheap = seconds <= max(CHEAP_FACTOR * work.sweep, CHEAP_SECONDS)
+    return (factor if cheap else "cg"), factor
+
+
+def check_fits(n_features, needed, limit=None):
+    """Refuse what cannot fit into memory, before it is tried.
+
+    Parameters
+    ----------
+    n_features : int
+        Columns of the design.
+    needed : int
+        Bytes.
+
+    Raises
+    ------
+    ValueError
+        Naming both numbers.
+    """
+    check_memory(
+        int(needed),
+        f"A fit of {int(n_features)} columns",
+        "lower degree, use interaction_only or fewer features",
+        limit,
+    )

@@ -1,0 +1,101 @@
+"""Cholesky factors of the two forms of Newton's matrix, safe at any size of entry.
+
+Both matrices are the identity plus a matrix without negative eigenvalues. In exact arithmetic
+they cannot fail to factor; in floating point they can, when their largest eigenvalue exceeds
+1e16, and products of large entries can overflow. So every factor is of the matrix scaled to a
+diagonal of ones, which is formed without passing through the unscaled one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from entropic.kernels.threads import library
+
+BLOCK = 128  # columns of a triangle whose squares are summed at once
+
+
+class Factor:
+    """Factor of ``I + diag(r) H diag(r)``, and what follows from it.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        H, symmetric without negative eigenvalues.
+    scale : array of shape (n,)
+        r, not negative.
+    overwrite : bool
+        Whether the matrix, a float64 array in C order, may be used up; else it is kept as it is.
+    """
+
+    def __init__(self, matrix, scale, overwrite=False):
+        diagonal = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
+        self.load = scale * diagonal
+        # t = sqrt(1 + r^2 H_jj): the diagonal of t^-1 (I + r H r) t^-1 is then one
+        self.inverse = 1 / np.hypot(1.0, self.load)
+        ratio, ones = scale * self.inverse, self.inverse**2 + (self.load * self.inverse) ** 2
+        scaled = np.multiply(matrix, ratio, out=matrix if overwrite else None)
+        scaled *= ratio[:, None]
+        shift = 0.0
+        while True:
+            scaled.flat[:: len(scaled) + 1] = ones + shift
+            # the transpose of a symmetric array in C order is itself in Fortran order
+            with library.for_size(len(scaled)):
+                self.factor, failed = lapack.dpotrf(scaled.T, clean=False, overwrite_a=True)
+            if not failed:
+                return
+            # Rounding made it indefinite. Any shift leaves a direction of descent. What the
+            # attempt has overwritten is still there on the other side of the diagonal.
+            shift = max(4 * shift, len(scaled) * np.finfo(np.float64).eps)
+            scaled = np.triu(scaled, 1)
+            scaled += scaled.T
+
+    def solve(self, right):
+        """``x`` with ``(I + r H r) x = right``."""
+        if not len(right):  # LAPACK knows no empty matrix
+            return np.zeros(0)
+        x, _ = lapack.dpotrs(self.factor, self.inverse * right)
+        return self.inverse * x
+
+    def inverse_root(self):
+        """``B``, (n, n), with ``B B^T = (I + r H r)^-1``."""
+        with library.for_size(len(self.factor)):
+            upper, _ = lapack.dtrtri(self.factor)
+        return self.inverse[:, None] * np.triu(upper)
+
+    def used_and_left(self):
+        """The diagonals of ``P (I + P)^-1 P`` and of ``(I + P)^-1``, where ``P = r H r``.
+
+        The factor is used up. Neither is a difference of larger numbers. With ``I + P = L L^T`` and
+        ``X = L^-1`` the first is that of ``(X P)^T (X P)``, and ``X P = L^T - X``, in which the
+        two triangles meet on the diagonal only: there it is ``s / sqrt(1 + s)``, where
+        ``1 + s = L_ii^2``.
+
+        Returns
+        -------
+        used, left : arrays of shape (n,)
+            ``used`` may pass the range of numbers where ``P_ii**2`` does.
+        """
+        before, _ = _squares_above(self.factor)
+        with library.for_size(len(self.factor)):
+            upper, _ = lapack.dtrtri(self.factor, overwrite_c=True)
+        _, after = _squares_above(upper) * self.inverse**2
+        left = (self.inverse * upper.diagonal()) ** 2 + after
+        with np.errstate(over="ignore", invalid="ignore"):
+            before = before / self.inverse**2
+            surplus = np.maximum(self.load**2 - before, 0.0)
+            return before + surplus**2 / (1 + surplus) + after, left
+
+
+def _squares_above(upper):
+    """Sums of the squares above the diagonal, by column and by row."""
+    sums = np.zeros((2, len(upper)))
+    columns, rows = sums
+    for start in range(0, len(upper), BLOCK):
+        stop = min(start + BLOCK, len(upper))
+        squares = np.square(upper[:stop, start:stop])
+        squares[start:] = np.triu(squares[start:], 1)
+        columns[start:stop] = squares.sum(axis=0)
+        rows[:stop] += squares.sum(axis=1)
+    return sums

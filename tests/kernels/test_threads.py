@@ -1,0 +1,198 @@
+"""Threads: how many, within whose limits, and after a fork."""
+
+import _thread
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from entropic import EntropicClassifier
+from entropic.kernels import threads
+from entropic.kernels.backend import name as backend
+from entropic.kernels.backend import sweeps
+from entropic.kernels.loss import Loss
+from entropic.rows import DenseRows
+from entropic.rows.target import Target
+from entropic.solvers.factor import Factor
+
+compiled = pytest.mark.skipif(backend != "compiled", reason="NumPy sweeps have no threads")
+
+
+def run(code, **environment):
+    """Standard output of a fresh process."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+REPORT = """
+    from entropic.kernels.threads import effective_threads as threads
+    print(threads(), threads(8), threads(-1), threads(-100), threads(4, 100))
+"""
+
+
+@compiled
+def test_small_work_gets_one_thread():
+    assert threads.effective_threads(None, 10) == 1
+    assert threads.effective_threads(2, 10) == 1
+
+
+@compiled
+def test_never_more_than_the_machine(monkeypatch):
+    monkeypatch.setattr(threads.joblib, "cpu_count", lambda: 1)
+    assert threads.effective_threads(7) == 1
+
+
+@compiled
+def test_environment_limits_threads():
+    assert run(REPORT, OMP_NUM_THREADS="1") == "1 1 1 1 1"
+    limit = run("import joblib; print(min(8, joblib.cpu_count()))")
+    assert run(REPORT, OMP_NUM_THREADS="8") == f"{limit} {limit} {limit} 1 1"
+
+
+@compiled
+def test_threadpoolctl_limits_threads():
+    with threadpool_limits(1):
+        assert threads.effective_threads(4) == 1
+
+
+@compiled
+def test_worker_pool_limits_threads():
+    joblib = pytest.importorskip("joblib")
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        counts = joblib.Parallel(2)(joblib.delayed(threads.effective_threads)(4) for _ in range(2))
+    assert counts == [1, 1]
+
+
+def test_numpy_backend_has_one_thread():
+    assert run(REPORT, ENTROPIC_BACKEND="numpy") == "1 1 1 1 1"
+
+
+@compiled
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_child_of_a_fork_works_on():
+    """A fork after the threads have run must not hang: the child takes one thread."""
+    code = """
+        import os, numpy as np
+        from entropic.kernels import _compiled
+        from entropic.kernels import backend
+        from entropic.rows import DenseRows
+        data = DenseRows(np.ones((50000, 40)))
+        before = backend.sweeps.scores(data, np.ones(41), 2)
+        child = os.fork()
+        if child == 0:
+            same = np.array_equal(before, backend.sweeps.scores(data, np.ones(41), 2))
+            os._exit(0 if same and _compiled.max_threads() == 1 else 3)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    assert run(code) == "0"
+
+
+@compiled
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is in kilobytes on Linux only")
+def test_many_columns_keep_few_partial_results():
+    # one for each pair of blocks, 47 gradients of 521,854 numbers, would be 196 MB
+    report = """
+        import resource
+        import numpy as np
+        from entropic.kernels.backend import sweeps
+        from entropic.rows.listing import Listing
+        from entropic.rows.monomial_rows import MonomialRows
+        from entropic.rows import DenseRows
+        rng = np.random.default_rng(0)
+        rows = MonomialRows(DenseRows(rng.normal(size=(3000, 57))), Listing(57, 4))
+        pull = np.ones(3000)
+        peaks, sums = [], []
+        for n_threads in (1, 2):
+            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
+            sums.append(sweeps.adjoint(rows, pull, n_threads))
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
+        print(np.array_equal(*sums), peaks[-1] - peaks[0] < 150)
+    """
+    assert run(report) == "True True"
+
+
+def of_the_library():
+    """Threads of every library for linear algebra in the process."""
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_the_library_has_one_thread_beside_sweeps_and_all_for_large_matrices():
+    with threadpool_limits(2, user_api="blas"):
+        before = of_the_library()
+        one, library = [1] * len(before), threads.LibraryThreads()
+        with library.for_size(5):
+            assert of_the_library() == one
+            with library.for_size(threads.LARGE_MATRIX):
+                assert of_the_library() == before
+            assert of_the_library() == one
+        assert of_the_library() == before
+        with library.beside_sweeps():
+            assert of_the_library() == (before if backend == "numpy" else one)
+        assert of_the_library() == before
+
+
+def test_a_fit_leaves_the_librarys_threads_as_they_were():
+    """Also where several Python threads fit at the same time, and where a fit fails."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 100))
+    y = X[:, 0] > 0
+    with threadpool_limits(2, user_api="blas"):
+        before = of_the_library()
+        wanted = EntropicClassifier().fit(X, y).coef_
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: EntropicClassifier().fit(X, y).coef_, range(12)))
+        assert of_the_library() == before
+        np.testing.assert_allclose(found, [wanted] * 12, rtol=1e-12)
+
+        def fail(figures):
+            raise RuntimeError("stop")
+
+        with pytest.raises(RuntimeError, match="stop"):
+            EntropicClassifier(callback=fail).fit(X, y)
+        assert of_the_library() == before
+
+
+def test_small_factors_leave_the_librarys_threads_as_they_were():
+    """Also where several Python threads make factors at the same time."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(200, 100))
+    matrix, scale, right = root.T @ root, np.ones(100), rng.normal(size=100)
+    wanted = np.linalg.solve(matrix + np.eye(100), right)
+    with threadpool_limits(2, user_api="blas"):
+        before = of_the_library()
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: Factor(matrix, scale).solve(right), range(40)))
+        assert of_the_library() == before
+    np.testing.assert_allclose(found, [wanted] * 40, rtol=1e-9)
+
+
+@compiled
+@pytest.mark.parametrize(("curvature", "n_samples"), [(False, 10**9), (True, 10**8)])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_ctrl_c_ends_a_long_sweep(n_threads, curvature, n_samples):
+    # rows that are all the same numbers in memory: many seconds of work, and no room
+    rows = DenseRows(np.broadcast_to(np.linspace(-1, 1, 50), (n_samples, 50)))
+    target, coef = Target.of(Loss(0.1), np.array([1])), np.ones(51)
+    timer = threading.Timer(0.5, _thread.interrupt_main)
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        sweeps.evaluate(rows, coef, target, curvature, n_threads)
+    assert time.monotonic() - begin < 3.0
+    timer.join()
+    few = DenseRows(np.eye(3))  # and the next sweep knows nothing of it
+    assert sweeps.scores(few, np.arange(4.0), n_threads).tolist() == [3, 4, 5]

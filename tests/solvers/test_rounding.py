@@ -1,0 +1,116 @@
+"""The gap that is reported is never below the one recomputed in wider arithmetic."""
+
+import warnings
+
+import certificate
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from entropic import solve
+from entropic.features.monomials import Monomials
+from entropic.features.scaling import design_of
+from entropic.kernels.box import Box
+from entropic.kernels.loss import Loss
+from entropic.rows.sweep import Sweep
+from entropic.rows.target import Target
+from entropic.solvers.outcome import Status
+from entropic.solvers.problem import minimise
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 4))
+SIGN = np.where(X[:, 0] + RNG.standard_normal(60) > 0, 1, -1)
+
+
+def recomputed(outcome, rows, box, slack):
+    box = dict(lower=box.lower, upper=box.upper, entropy_weight=box.entropy_weight)
+    problem = certificate.Problem.of(rows, slack=slack, **box)
+    return certificate.gap(problem, outcome.coef, outcome.multipliers)
+
+
+def expanded(design):
+    """The signed design rows, as the sums of the sweep have them but in wider arithmetic."""
+    rows = design.rows.block(0, design.n_samples)
+    rows = np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.longdouble)
+    if design.mean is not None:
+        rows = rows - design.mean
+    if design.scale is not None:
+        rows = rows / design.scale
+    return SIGN[:, None] * (np.c_[rows, np.ones(len(rows))] if design.constant else rows)
+
+
+@pytest.mark.parametrize("solver", ["auto", "spectral"])
+@pytest.mark.parametrize("alpha", [1.0, 1e-6, 1e-12])
+@pytest.mark.parametrize("bound", [1.0, 1e4, 1e8, 1e12])
+@pytest.mark.parametrize("kind", ["dense", "dense 2", "raw 2", "sparse", "sparse 2", "raw sparse"])
+def test_no_gap_below_the_true_one(kind, bound, alpha, solver):
+    values = X * [1.0, 100.0, 1e-3, 5.0] + [0.0, 30.0, 0.0, 1.0]
+    rows = sp.csr_array(np.where(np.abs(X) > 0.5, values, 0)) if "sparse" in kind else values
+    degree = 2 if "2" in kind else 1
+    monomials = Monomials(degree)
+    design = design_of(rows, np.ones(1), monomials, scaled="raw" not in kind, constant=True)
+    box = Box(np.full(design.n_features, -bound), np.full(design.n_features, bound), alpha)
+    sweep = Sweep(design, Target.of(Loss(0.01), SIGN))
+    try:
+        outcome = minimise(
+            sweep, box, solver=solver, tol=1e-12, max_iter=300 if solver == "spectral" else None
+        )
+    except ValueError as error:
+        assert "must not pass" in str(error)
+        return
+    true = recomputed(outcome, expanded(design), box, 0.01)
+    assert true <= 1.01 * outcome.gap + 1e-17 * abs(outcome.objective)
+    if outcome.converged:
+        assert true <= 1.01e-12 * 60
+
+
+def test_a_rounding_above_the_goal_is_said():
+    D = SIGN[:, None] * X
+    box = dict(lower=-1e6, upper=1e6, entropy_weight=1e-12, slack=0.1)
+    outcome = solve(D, tol=1e-16, **box)
+    assert outcome.status is Status.PRECISION and f"{outcome.gap:.1e}" in outcome.message
+    assert certificate.gap(certificate.Problem.of(D, **box), outcome.coef, outcome.multipliers) < (
+        outcome.gap
+    )
+    assert solve(D, tol=1e-4, **box).converged
+
+
+def test_a_box_without_room_for_digits_is_refused():
+    with pytest.raises(ValueError, match="too close for their size"):
+        solve(X, lower=1.0, upper=1.0 + 1e-12, slack=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert solve(X, lower=1.0, upper=1.0 + 1e-6, slack=0.1).converged
+
+
+@pytest.mark.parametrize("slack", [0, 1e-8, 0.1])
+@pytest.mark.parametrize("max_iter", [1, 2, 5])
+def test_no_more_steps_than_allowed(max_iter, slack):
+    outcome = solve(SIGN[:, None] * X, slack=slack, max_iter=max_iter)
+    assert outcome.n_iter <= max_iter
+    assert outcome.converged or outcome.status in (Status.MAX_ITER, Status.NOT_SEPARABLE)
+
+
+def test_rows_that_ask_for_more_than_the_box_holds():
+    asked = RNG.standard_normal(60)
+    outcome = solve(1e-140 * X, offset=asked, slack=0)
+    assert outcome.status is Status.NOT_SEPARABLE
+    assert outcome.margin_bound <= -asked.max() + 1e-9
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.1])
+@pytest.mark.parametrize("solver", ["auto", "spectral"])
+def test_the_separation_is_no_more_than_the_rows_show(solver, slack):
+    # next to an offset of 7e8, 1e-7 is rounded to 1.2e-7
+    outcome = solve([[1e-7]], lower=0.9, upper=1, offset=-7e8, slack=slack, solver=solver, tol=0.1)
+    assert outcome.separation <= 1e-7 * outcome.coef[0]
+
+
+def test_residuals_whose_squares_overflow_are_finite():
+    rows = [[3.0, -5.0], [90.0, 1.0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        outcome = solve(
+            rows, weights=1e-301, offset=3e7, slack=1e12, solver="spectral", max_iter=200
+        )
+    assert np.isfinite(outcome.residual_norm)
