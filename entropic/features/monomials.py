@@ -27,8 +27,8 @@ class Monomials(TransformerMixin, BaseEstimator):
         At least 1.
     interaction_only : bool
         Leave out powers of a single feature above the first.
-    include_constant : bool
-        Have the monomial of degree 0, a column of ones, in front.
+    include_bias : bool
+        Have the monomial of degree 0, a column of ones, in front, as in PolynomialFeatures.
 
     Attributes
     ----------
@@ -50,10 +50,10 @@ class Monomials(TransformerMixin, BaseEstimator):
     array([[2., 3., 4., 6., 9.]])
     """
 
-    def __init__(self, degree=2, *, interaction_only=False, include_constant=False):
+    def __init__(self, degree=2, *, interaction_only=False, include_bias=False):
         self.degree = degree
         self.interaction_only = interaction_only
-        self.include_constant = include_constant
+        self.include_bias = include_bias
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -80,7 +80,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         """
         checks.check_count(self.degree, "degree")
         checks.check_flag(self.interaction_only, "interaction_only")
-        checks.check_flag(self.include_constant, "include_constant")
+        checks.check_flag(self.include_bias, "include_bias")
         X = self._check(X, reset=True)
         return self._describe(X.shape[1])
 
@@ -89,7 +89,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         self.n_features_in_ = n_features
         self.centre_, self.factor_, self.columns_ = centre, factor, columns
         n_columns = self._listing.n_monomials if columns is None else len(columns)
-        self.n_output_features_ = n_columns + bool(self.include_constant)
+        self.n_output_features_ = n_columns + bool(self.include_bias)
         return self
 
     @property
@@ -112,7 +112,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         """Refuse fitted attributes, as of a file, that do not fit each other or a model's."""
         checks.check_count(self.degree, "degree")
         checks.check_flag(self.interaction_only, "interaction_only")
-        if self.n_features_in_ != n_features or n_features < 1 or self.include_constant:
+        if self.n_features_in_ != n_features or n_features < 1 or self.include_bias:
             raise ValueError("its monomials do not fit its features")
         # with every monomial listed a file holds as many coefficients as it asks for; else
         # features are only counted, and that must not ask for more than there is
@@ -230,7 +230,7 @@ class Monomials(TransformerMixin, BaseEstimator):
             block = rows.block(start, stop)
             if sp.issparse(block) and not sp.issparse(X):
                 block = block.toarray()
-            if self.include_constant:
+            if self.include_bias:
                 ones = np.ones((stop - start, 1))
                 join = sp.hstack if sp.issparse(X) else np.hstack
                 block = join([ones, block])
@@ -261,7 +261,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         columns, listing = self.columns_, self._listing
         if columns is None:
             columns = range(listing.n_monomials)
-        listed = ["1"] if self.include_constant else []
+        listed = ["1"] if self.include_bias else []
         for column in columns:
             listed.append(_name(listing.features_of(column), names))
         return np.asarray(listed, dtype=object)

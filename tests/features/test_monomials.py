@@ -20,20 +20,18 @@ def test_estimator_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("include_constant", [False, True])
+@pytest.mark.parametrize("include_bias", [False, True])
 @pytest.mark.parametrize("interaction_only", [False, True])
 @pytest.mark.parametrize("degree", [1, 2, 3, 5])
 @pytest.mark.parametrize("n_features", [1, 2, 5])
 def test_columns_and_names_are_those_of_polynomial_features(
-    n_features, degree, interaction_only, include_constant
+    n_features, degree, interaction_only, include_bias
 ):
     X = np.random.default_rng(0).normal(size=(7, n_features))
     theirs = PolynomialFeatures(
-        degree, interaction_only=interaction_only, include_bias=include_constant
+        degree, interaction_only=interaction_only, include_bias=include_bias
     ).fit(X)
-    ours = Monomials(
-        degree, interaction_only=interaction_only, include_constant=include_constant
-    ).fit(X)
+    ours = Monomials(degree, interaction_only=interaction_only, include_bias=include_bias).fit(X)
     expected = theirs.transform(X)
     assert ours.n_output_features_ == theirs.n_output_features_ == expected.shape[1]
     assert_array_equal(ours.get_feature_names_out(), theirs.get_feature_names_out())
@@ -52,7 +50,7 @@ def _sparse(kind, rng, n_samples=40, n_features=6):
 @pytest.mark.parametrize("degree", [1, 2, 4])
 def test_sparse_rows_give_sparse_monomials(degree, interaction_only, kind):
     given, dense = _sparse(kind, np.random.default_rng(1))
-    ours = Monomials(degree, interaction_only=interaction_only, include_constant=True)
+    ours = Monomials(degree, interaction_only=interaction_only, include_bias=True)
     expected = PolynomialFeatures(degree, interaction_only=interaction_only).fit_transform(dense)
     out = ours.fit_transform(given)
     assert sp.issparse(out) and out.format == "csr" and out.has_sorted_indices
