@@ -53,9 +53,9 @@ class PaperIteration:
     def gap(self):
         """Duality gap between the multipliers and the coefficients they imply."""
         coef = np.tanh(self.D.T @ self.multipliers)
-        reach, p = self.D @ coef, (1 + coef) / 2
-        margins = self.slack * wrightomega(reach / self.slack - np.log(self.slack))
-        log_margins = (reach - margins) / self.slack
+        functional_margins, p = self.D @ coef, (1 + coef) / 2
+        margins = self.slack * wrightomega(functional_margins / self.slack - np.log(self.slack))
+        log_margins = (functional_margins - margins) / self.slack
         primal = np.sum(xlogx(p) + xlogx(1 - p)) + np.sum(
             margins * (log_margins - 1) + 0.5 * self.slack * log_margins**2
         )

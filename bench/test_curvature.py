@@ -47,9 +47,9 @@ def test_dsyrk(benchmark, rows):
 
 def test_quadratic_forms(benchmark, rows):
     group(benchmark, "quadratic forms", rows)
-    benchmark.pedantic(sweeps.quadratic, (rows, factor(rows), 1), **ROUNDS)
+    benchmark.pedantic(sweeps.quadratic_forms, (rows, factor(rows), 1), **ROUNDS)
 
 
 def test_quadratic_forms_in_numpy(benchmark, rows):
     group(benchmark, "quadratic forms", rows)
-    benchmark.pedantic(numpy_sweeps.quadratic, (rows, factor(rows), 1), **ROUNDS)
+    benchmark.pedantic(numpy_sweeps.quadratic_forms, (rows, factor(rows), 1), **ROUNDS)

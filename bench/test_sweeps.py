@@ -45,8 +45,8 @@ class Problem:
             self.rows = DenseRows(self.X, centre)
         self.coef = rng.normal(size=n_columns + 1) / np.sqrt(n_columns)
         self.typed_coef = self.coef[:-1].astype(dtype)
-        self.bend = rng.random(n_samples)
-        self.pull = self.bend.astype(dtype)
+        self.hessian_weights = rng.random(n_samples)
+        self.pointwise_gradient = self.hessian_weights.astype(dtype)
         self.target = Target.of(Loss(0.1), rng.choice([-1, 1], n_samples))
 
 
@@ -82,18 +82,18 @@ def test_pure_read(benchmark, problem, size, storage, dtype, threads):
 
 
 def test_two_products(benchmark, problem, size, storage, dtype):
-    X, pull, coef = problem.X, problem.pull, problem.typed_coef
-    measure(benchmark, size, storage, dtype, lambda: (X @ coef, X.T @ pull))
+    X, pointwise_gradient, coef = problem.X, problem.pointwise_gradient, problem.typed_coef
+    measure(benchmark, size, storage, dtype, lambda: (X @ coef, X.T @ pointwise_gradient))
 
 
 @compiled
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("sweep", ["gradient", "curvature", "product", "scores"])
+@pytest.mark.parametrize("sweep", ["gradient", "curvature", "hessp", "scores"])
 def test_compiled(benchmark, problem, size, storage, dtype, sweep, threads):
     run(benchmark, problem, size, storage, dtype, compiled_sweeps, sweep, threads)
 
 
-@pytest.mark.parametrize("sweep", ["gradient", "curvature", "product", "scores"])
+@pytest.mark.parametrize("sweep", ["gradient", "curvature", "hessp", "scores"])
 def test_numpy(benchmark, problem, size, storage, dtype, sweep):
     run(benchmark, problem, size, storage, dtype, numpy_sweeps, sweep, 1)
 
@@ -105,7 +105,7 @@ def run(benchmark, problem, size, storage, dtype, sweeps, sweep, threads):
     calls = {
         "gradient": lambda: sweeps.evaluate(p.rows, p.coef, p.target, False, threads),
         "curvature": lambda: sweeps.evaluate(p.rows, p.coef, p.target, True, threads),
-        "product": lambda: sweeps.product(p.rows, p.bend, p.coef, threads),
+        "hessp": lambda: sweeps.hessp(p.rows, p.hessian_weights, p.coef, threads),
         "scores": lambda: sweeps.scores(p.rows, p.coef, threads),
     }
     measure(benchmark, size, storage, dtype, calls[sweep])

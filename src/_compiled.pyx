@@ -273,8 +273,8 @@ def scores(RowView view, coef, n_threads=1):
     return out.base
 
 
-def evaluate(RowView view, coef, target_, curvature=False, n_threads=1, reach=None,
-             log_margins=None, bend=None):
+def evaluate(RowView view, coef, target_, curvature=False, n_threads=1, functional_margins=None,
+             log_margins=None, hessian_weights=None):
     cdef ptrdiff_t n = view.rows.n_columns + 1, samples = view.rows.n_samples
     cdef const double[::1] v = _vector(coef, n, "coef")
     cdef const int8_t[::1] sign = target_.sign
@@ -285,12 +285,12 @@ def evaluate(RowView view, coef, target_, curvature=False, n_threads=1, reach=No
     cdef double value = 0
     cdef double *square = NULL
     cdef int threads = usable(n_threads), status
-    cdef double *kept_reach = _filled(reach, samples, "reach")
+    cdef double *kept_reach = _filled(functional_margins, samples, "functional_margins")
     cdef double *kept_margins = _filled(log_margins, samples, "log_margins")
     later = curvature and not curvature_fits(&view.rows)
-    if later and bend is None:
-        bend = np.empty(samples)
-    cdef double *kept_bend = _filled(bend, samples, "bend")
+    if later and hessian_weights is None:
+        hessian_weights = np.empty(samples)
+    cdef double *kept_bend = _filled(hessian_weights, samples, "hessian_weights")
     for name, length in (("sign", len(sign)), ("weights", len(weights)), ("offset", len(offset))):
         if length != 1:
             _check_length(length, samples, name)
@@ -306,14 +306,14 @@ def evaluate(RowView view, coef, target_, curvature=False, n_threads=1, reach=No
                                 kept_reach, kept_margins, kept_bend)
     check(status)
     if later:
-        return value, gradient.base, _curvature(view, bend, threads)
+        return value, gradient.base, _curvature(view, hessian_weights, threads)
     return value, gradient.base, matrix.base if curvature else None
 
 
-def product(RowView view, bend, vector, n_threads=1):
+def hessp(RowView view, hessian_weights, vector, n_threads=1):
     cdef ptrdiff_t n = view.rows.n_columns + 1
     cdef const double[::1] v = _vector(vector, n, "vector")
-    cdef const double[::1] scale = _vector(bend, view.rows.n_samples, "bend")
+    cdef const double[::1] scale = _vector(hessian_weights, view.rows.n_samples, "hessian_weights")
     cdef double[::1] out = np.empty(n)
     cdef int threads = usable(n_threads), status
     with nogil:
@@ -322,8 +322,8 @@ def product(RowView view, bend, vector, n_threads=1):
     return out.base
 
 
-def adjoint(RowView view, pull, n_threads=1):
-    cdef const double[::1] v = _vector(pull, view.rows.n_samples, "pull")
+def rmatvec(RowView view, pointwise_gradient, n_threads=1):
+    cdef const double[::1] v = _vector(pointwise_gradient, view.rows.n_samples, "pointwise_gradient")
     cdef double[::1] out = np.empty(view.rows.n_columns + 1)
     cdef int threads = usable(n_threads), status
     with nogil:
@@ -332,13 +332,13 @@ def adjoint(RowView view, pull, n_threads=1):
     return out.base
 
 
-def curvature(RowView view, bend, n_threads=1):
-    return _curvature(view, bend, usable(n_threads))
+def curvature(RowView view, hessian_weights, n_threads=1):
+    return _curvature(view, hessian_weights, usable(n_threads))
 
 
-cdef _curvature(RowView view, bend, int threads):
+cdef _curvature(RowView view, hessian_weights, int threads):
     cdef ptrdiff_t n = view.rows.n_columns + 1
-    cdef const double[::1] scale = _vector(bend, view.rows.n_samples, "bend")
+    cdef const double[::1] scale = _vector(hessian_weights, view.rows.n_samples, "hessian_weights")
     cdef double[:, ::1] out = np.empty((n, n))
     cdef int status
     with nogil:
@@ -347,7 +347,7 @@ cdef _curvature(RowView view, bend, int threads):
     return out.base
 
 
-def outer(RowView view, scale, n_threads=1):
+def gram(RowView view, scale, n_threads=1):
     cdef const double[::1] v = _vector(scale, view.rows.n_columns + 1, "scale")
     cdef double[:, ::1] out = np.empty((view.rows.n_samples, view.rows.n_samples))
     cdef int threads = usable(n_threads), status
@@ -357,7 +357,7 @@ def outer(RowView view, scale, n_threads=1):
     return out.base
 
 
-def quadratic(RowView view, factor, n_threads=1):
+def quadratic_forms(RowView view, factor, n_threads=1):
     cdef const double[:, ::1] matrix, lines = np.ascontiguousarray(factor, dtype=np.float64)
     cdef double[::1] out = np.empty(view.rows.n_samples)
     cdef ptrdiff_t width = lines.shape[1]
@@ -391,17 +391,18 @@ def moments(RowView view, weights, n_threads=1):
     return mean.base, variance.base
 
 
-def losses(double slack, bint inequality, reach, weights):
+def losses(double slack, bint inequality, functional_margins, weights):
     """The loss alone, for tests: sum of weighted values, log-margins, weighted bends."""
-    cdef ptrdiff_t count = len(reach), begin
-    cdef const double[::1] t = _vector(reach, count, "reach"), q = _vector(weights, count, "weights")
-    cdef double[::1] log_margins = np.empty(count), bend = np.empty(count)
+    cdef ptrdiff_t count = len(functional_margins), begin
+    cdef const double[::1] t = _vector(functional_margins, count, "functional_margins")
+    cdef const double[::1] q = _vector(weights, count, "weights")
+    cdef double[::1] log_margins = np.empty(count), hessian_weights = np.empty(count)
     cdef loss l = loss_of(slack, inequality)
     cdef double value = 0
     for begin in range(0, count, 256):
         value += loss_block(&l, min(256, count - begin), &t[begin], &q[begin],
-                            &log_margins[begin], &bend[begin])
-    return value, log_margins.base, bend.base
+                            &log_margins[begin], &hessian_weights[begin])
+    return value, log_margins.base, hessian_weights.base
 
 
 include "box.pxi"

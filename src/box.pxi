@@ -51,7 +51,7 @@ cdef class BoxView:
             box_coef_at(&self.box, address(u), <double *>address(out))
         return out.base
 
-    def scale(self, state):
+    def inverse_hessian_root(self, state):
         cdef const double[::1] u = _vector(state, self.box.n, "state")
         cdef double[::1] out = np.empty(self.box.n)
         with nogil:

@@ -44,15 +44,15 @@ class Problem:
         return self.constraint == "inequality"
 
 
-def log_margin(reach, slack):
+def log_margin(functional_margins, slack):
     """ln b with ``b + slack ln b = reach``, by bisection on ``x + softly``: 200 halvings."""
-    reach = np.asarray(reach, dtype=WIDE)
+    functional_margins = np.asarray(functional_margins, dtype=WIDE)
     # exp(x) + slack x = reach has its root between the two bounds
-    high = np.maximum(np.log(np.maximum(reach, 1)), 1) + 1
-    low = np.minimum((reach - 3) / slack, -1) - 2 * abs(np.log(WIDE(slack))) - 2
+    high = np.maximum(np.log(np.maximum(functional_margins, 1)), 1) + 1
+    low = np.minimum((functional_margins - 3) / slack, -1) - 2 * abs(np.log(WIDE(slack))) - 2
     for _ in range(200):
         middle = (low + high) / 2
-        above = np.exp(middle) + slack * middle > reach
+        above = np.exp(middle) + slack * middle > functional_margins
         high, low = np.where(above, middle, high), np.where(above, low, middle)
     return (low + high) / 2
 
@@ -70,10 +70,10 @@ def entropy(coef, lower, upper):
 def primal(problem, coef):
     """F(w): what is left of the objective when margins and violations are at their best."""
     coef = np.asarray(coef, dtype=WIDE)
-    reach = problem.D @ coef - problem.offset
-    x = log_margin(reach, WIDE(problem.slack))
+    functional_margins = problem.D @ coef - problem.offset
+    x = log_margin(functional_margins, WIDE(problem.slack))
     if problem.inequality:
-        x = np.where(reach >= 1, 0, x)
+        x = np.where(functional_margins >= 1, 0, x)
     b = np.exp(x)
     losses = b * x - b + WIDE(problem.slack) / 2 * x**2
     entropies = entropy(coef, problem.lower, problem.upper)

@@ -84,7 +84,7 @@ class Design:
             out[-1] -= self.mean @ out[:-1]
         return out
 
-    def outer_to_rows(self, scale):
+    def gram_to_rows(self, scale):
         """What makes ``Phi diag(scale) Phi^T`` of design rows Phi from the stored rows.
 
         Returns

@@ -67,7 +67,7 @@ class Box:
         """Derivative of the weighted entropy by the coefficients: ``(alpha/e) u``."""
         return self.entropy_weight / self.half_width * state
 
-    def scale(self, state):
+    def inverse_hessian_root(self, state):
         """``sqrt(S)`` with ``S = (e^2 - (w-m)^2)/alpha``, the inverse curvature of the entropy."""
         decay = np.exp(-np.abs(state))
         # sech u, which keeps its relative precision where 1 - tanh^2 u has lost it

@@ -19,8 +19,8 @@ class CompiledBox(Box):
     def coef(self, state):
         return self._view.coef(state)
 
-    def scale(self, state):
-        return self._view.scale(state)
+    def inverse_hessian_root(self, state):
+        return self._view.inverse_hessian_root(state)
 
     def value(self, state):
         return self._view.value(state)

@@ -33,9 +33,9 @@ def _choose(name):
 
 scores = _choose("scores")
 evaluate = _choose("evaluate")
-product = _choose("product")
-adjoint = _choose("adjoint")
+hessp = _choose("hessp")
+rmatvec = _choose("rmatvec")
 curvature = _choose("curvature")
-outer = _choose("outer")
-quadratic = _choose("quadratic")
+gram = _choose("gram")
+quadratic_forms = _choose("quadratic_forms")
 moments = _choose("moments")

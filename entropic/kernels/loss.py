@@ -10,7 +10,7 @@ from scipy.special import wrightomega
 
 @dataclass(frozen=True)
 class Loss:
-    """The loss of one sample as a function of its reach ``t = D_i w - y_i``.
+    """The loss of one sample as a function of its functional margin ``t = D_i w - y_i``.
 
     It is what remains of the margin's entropy and of the penalty for a violated constraint
     once margin and violation are minimised out::
@@ -31,24 +31,24 @@ class Loss:
     slack: float
     inequality: bool = False
 
-    def log_margin(self, reach):
+    def log_margin(self, functional_margins):
         """``ln b``, the derivative of the loss."""
         slack = self.slack
         # Beyond these numbers ln b or the loss itself would overflow.
-        reach = np.clip(np.asarray(reach, dtype=np.float64), -1e307 * min(slack, 1.0), 1e307)
+        t = np.clip(np.asarray(functional_margins, dtype=np.float64), -1e307 * min(slack, 1), 1e307)
         with np.errstate(over="ignore"):
-            ratio = reach / slack
+            ratio = t / slack
         margin = slack * wrightomega(np.minimum(ratio, 1e100) - np.log(slack))
-        margin = np.where(ratio < 1e100, margin, reach)  # where slack ln b is lost beside b
+        margin = np.where(ratio < 1e100, margin, t)  # where slack ln b is lost beside b
         # Below `slack` the logarithm is read off the equation: b itself may underflow.
         small = margin < slack
-        log_margin = np.where(small, (reach - margin) / slack, np.log(np.where(small, 1.0, margin)))
+        log_margin = np.where(small, (t - margin) / slack, np.log(np.where(small, 1.0, margin)))
         # One step on the equation itself: for large slack the Wright function's argument, and
         # with it the margin, has lost a digit to the logarithm of slack.
         margin = np.exp(log_margin)
-        log_margin += (reach - slack * log_margin - margin) / (margin + slack)
+        log_margin += (t - slack * log_margin - margin) / (margin + slack)
         if self.inequality:
-            log_margin = np.where(reach >= 1, 0.0, log_margin)
+            log_margin = np.where(t >= 1, 0.0, log_margin)
         return log_margin
 
     def value(self, log_margin):
@@ -58,12 +58,12 @@ class Loss:
             value = margin * (log_margin - 1) + 0.5 * self.slack * log_margin * log_margin
         return np.minimum(value, np.finfo(np.float64).max)
 
-    def bend(self, log_margin):
+    def second_derivative(self, log_margin):
         """``l''``; zero on the flat part of the inequality form (log-margin exactly 0)."""
-        bend = 1 / (np.exp(log_margin) + self.slack)
+        second = 1 / (np.exp(log_margin) + self.slack)
         if self.inequality:
-            bend = np.where(log_margin >= 0, 0.0, bend)
-        return bend
+            second = np.where(log_margin >= 0, 0.0, second)
+        return second
 
     def conjugate(self, multipliers, weights):
         """``sum_i q exp(-lambda/q) + (slack/2) lambda^2/q``: the samples' part of the dual."""

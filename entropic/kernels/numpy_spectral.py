@@ -189,8 +189,8 @@ def _search(rule, loop, reference, noise):
             return share
         shrink = 0.5
         if rule.adaptive:
-            bend = value - loop.dual - share * loop.slope
-            shrink = -0.5 * share * loop.slope / bend if bend > 0 else 0.1
+            hessian_weights = value - loop.dual - share * loop.slope
+            shrink = -0.5 * share * loop.slope / hessian_weights if hessian_weights > 0 else 0.1
             shrink = min(max(shrink, 0.1), 0.5)
         share *= shrink
     return 0.0
@@ -238,13 +238,17 @@ class _Loop:
             block = rows.block(start, stop)
             part = slice(start, stop)
             sign = _part(target.sign, start, stop)
-            reach = sign * (block @ coef[:-1] + coef[-1]) - _part(target.offset, start, stop)
-            self.residual[part] = reach - self.margin[part] + self.slack * self.ratio[part]
-            pull = sign * self.weights[part] * self._free(part)
-            total[:-1] += block.T @ pull
-            total[-1] += pull.sum()
+            functional_margins = sign * (block @ coef[:-1] + coef[-1]) - _part(
+                target.offset, start, stop
+            )
+            self.residual[part] = (
+                functional_margins - self.margin[part] + self.slack * self.ratio[part]
+            )
+            pointwise_gradient = sign * self.weights[part] * self._free(part)
+            total[:-1] += block.T @ pointwise_gradient
+            total[-1] += pointwise_gradient.sum()
         self.n_reads += 1
-        self.pull = design.from_rows(total)
+        self.pointwise_gradient = design.from_rows(total)
         self._measure(share * self.direction, self.residual - before)
 
     def _free(self, part=slice(None)):
@@ -257,7 +261,7 @@ class _Loop:
     def _measure(self, moved, change):
         """The sums over the samples on which lengths and endings are decided."""
         q, gradient = self.weights, self._free()
-        bend = self.margin + self.slack
+        hessian_weights = self.margin + self.slack
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             self.norm = float(np.sqrt(np.sum(gradient**2)))
             self.ss = float(np.sum(q * moved**2))
@@ -265,12 +269,17 @@ class _Loop:
             self.yy = float(np.sum(q * change**2, where=moved != 0))
             self.gg = float(np.sum(q * gradient**2))
             # the gap to second order
-            parts = np.divide(q * gradient**2, 2 * bend, where=gradient != 0, out=0 * q)
+            parts = np.divide(q * gradient**2, 2 * hessian_weights, where=gradient != 0, out=0 * q)
             self.model = float(np.sum(parts))
             # curvature of the dual along the gradient, its length divided out beforehand
             scale = math.sqrt(self.gg) if self.gg > 0 else 1.0
-            along = self.box.scale(self.box.state_of_tau(self.tau)) * (self.pull / scale)
-            curvature = float(np.sum(along**2)) + float(np.sum(q * bend * gradient**2)) / scale**2
+            along = self.box.inverse_hessian_root(self.box.state_of_tau(self.tau)) * (
+                self.pointwise_gradient / scale
+            )
+            curvature = (
+                float(np.sum(along**2))
+                + float(np.sum(q * hessian_weights * gradient**2)) / scale**2
+            )
             self.exact = 1 / curvature if 0 < curvature < math.inf else 1.0
             self.fall = self.exact * self.gg
 
@@ -278,7 +287,7 @@ class _Loop:
         """Set the direction of a step of this length, and what it does to tau."""
         gradient = self._free()
         self.direction = -step * gradient
-        self.move = -step * self.pull
+        self.move = -step * self.pointwise_gradient
         if self.inequality:
             excess = np.minimum(self.ratio + self.direction, 0.0)
             if np.any(excess < 0):
@@ -291,11 +300,11 @@ class _Loop:
         self.direction[held] = -self.ratio[held]
         rows = self.design.rows.take(held)
         sign = np.broadcast_to(self.target.sign, self.ratio.shape)
-        pull = (sign * self.weights * excess)[held]
+        pointwise_gradient = (sign * self.weights * excess)[held]
         total = np.zeros(rows.n_columns + 1)
         for start, stop in rows.ranges():
-            total[:-1] += rows.block(start, stop).T @ pull[start:stop]
-            total[-1] += pull[start:stop].sum()
+            total[:-1] += rows.block(start, stop).T @ pointwise_gradient[start:stop]
+            total[-1] += pointwise_gradient[start:stop].sum()
         self.move -= self.design.from_rows(total)
         self.n_reads += len(held) / len(self.ratio)
 
@@ -328,14 +337,14 @@ def row_gaps(loss, ratio, margin, residual):
     if slack == 0:
         return np.abs(ratio * residual)
     with np.errstate(over="ignore"):
-        reach = residual + margin - slack * ratio
-        log_margin = loss.log_margin(reach)
+        functional_margins = residual + margin - slack * ratio
+        log_margin = loss.log_margin(functional_margins)
         d, best = log_margin + ratio, np.exp(log_margin)
         series = d * d * (0.5 - d * (1 / 6 - d * (1 / 24 - d / 120)))
         near = best * np.where(np.abs(d) < 1e-2, series, d + np.expm1(-np.maximum(d, -1.0)))
         gaps = np.where(np.abs(d) < 1, near, best * (d - 1) + margin) + 0.5 * slack * d * d
         if loss.inequality:
-            gaps += np.where(log_margin >= 0, ratio * np.maximum(reach - 1, 0.0), 0.0)
+            gaps += np.where(log_margin >= 0, ratio * np.maximum(functional_margins - 1, 0.0), 0.0)
         return gaps
 
 

@@ -17,19 +17,19 @@ def _part(array, start, stop):
     return array if len(array) == 1 else array[start:stop]
 
 
-def _add_curvature(total, block, bend):
+def _add_curvature(total, block, hessian_weights):
     """Add ``[Z 1]^T diag(bend) [Z 1]`` of one block to ``total``."""
     if sp.issparse(block):
         # the same on both sides, so that the result is symmetric to the last bit
-        root = block.multiply(np.sqrt(bend)[:, None]).tocsr()
+        root = block.multiply(np.sqrt(hessian_weights)[:, None]).tocsr()
         total[:-1, :-1] += (root.T @ root).toarray()
     else:
-        root = np.sqrt(bend)[:, None] * block
+        root = np.sqrt(hessian_weights)[:, None] * block
         total[:-1, :-1] += root.T @ root
-    cross = block.T @ bend
+    cross = block.T @ hessian_weights
     total[:-1, -1] += cross
     total[-1, :-1] += cross
-    total[-1, -1] += bend.sum()
+    total[-1, -1] += hessian_weights.sum()
 
 
 def scores(rows, coef, n_threads=1):
@@ -51,9 +51,9 @@ def evaluate(
     target,
     curvature=False,
     n_threads=1,
-    reach=None,
+    functional_margins=None,
     log_margins=None,
-    bend=None,
+    hessian_weights=None,
 ):
     """Loss, gradient and, when asked, curvature in one read of the rows.
 
@@ -88,23 +88,23 @@ def evaluate(
         t = sign * (block @ coef[:-1] + coef[-1]) - _part(target.offset, start, stop)
         slope = loss.log_margin(t)
         value += float(np.sum(weights * loss.value(slope)))
-        pull = sign * weights * slope
-        gradient[:-1] += block.T @ pull
-        gradient[-1] += pull.sum()
-        if reach is not None:
-            reach[start:stop] = t
+        pointwise_gradient = sign * weights * slope
+        gradient[:-1] += block.T @ pointwise_gradient
+        gradient[-1] += pointwise_gradient.sum()
+        if functional_margins is not None:
+            functional_margins[start:stop] = t
         if log_margins is not None:
             log_margins[start:stop] = slope
-        if bend is not None or curvature:
-            part = weights * loss.bend(slope)
-            if bend is not None:
-                bend[start:stop] = part
+        if hessian_weights is not None or curvature:
+            part = weights * loss.second_derivative(slope)
+            if hessian_weights is not None:
+                hessian_weights[start:stop] = part
             if curvature:
                 _add_curvature(matrix, block, part)
     return value, gradient, matrix
 
 
-def product(rows, bend, vector, n_threads=1):
+def hessp(rows, hessian_weights, vector, n_threads=1):
     """Hessian times vector: ``[Z 1]^T diag(bend) [Z 1] vector`` in one read.
 
     Returns
@@ -114,13 +114,13 @@ def product(rows, bend, vector, n_threads=1):
     out = np.zeros(rows.n_columns + 1)
     for start, stop in rows.ranges():
         block = rows.block(start, stop)
-        pull = bend[start:stop] * (block @ vector[:-1] + vector[-1])
-        out[:-1] += block.T @ pull
-        out[-1] += pull.sum()
+        pointwise_gradient = hessian_weights[start:stop] * (block @ vector[:-1] + vector[-1])
+        out[:-1] += block.T @ pointwise_gradient
+        out[-1] += pointwise_gradient.sum()
     return out
 
 
-def adjoint(rows, pull, n_threads=1):
+def rmatvec(rows, pointwise_gradient, n_threads=1):
     """``[Z 1]^T pull``.
 
     Returns
@@ -129,12 +129,12 @@ def adjoint(rows, pull, n_threads=1):
     """
     out = np.zeros(rows.n_columns + 1)
     for start, stop in rows.ranges():
-        out[:-1] += rows.block(start, stop).T @ pull[start:stop]
-        out[-1] += pull[start:stop].sum()
+        out[:-1] += rows.block(start, stop).T @ pointwise_gradient[start:stop]
+        out[-1] += pointwise_gradient[start:stop].sum()
     return out
 
 
-def curvature(rows, bend, n_threads=1):
+def curvature(rows, hessian_weights, n_threads=1):
     """``[Z 1]^T diag(bend) [Z 1]`` for weights already known.
 
     Returns
@@ -143,11 +143,11 @@ def curvature(rows, bend, n_threads=1):
     """
     total = np.zeros((rows.n_columns + 1, rows.n_columns + 1))
     for start, stop in rows.ranges():
-        _add_curvature(total, rows.block(start, stop), bend[start:stop])
+        _add_curvature(total, rows.block(start, stop), hessian_weights[start:stop])
     return total
 
 
-def outer(rows, scale, n_threads=1):
+def gram(rows, scale, n_threads=1):
     """``[Z 1] diag(scale) [Z 1]^T``: the samples' side of the curvature.
 
     Parameters
@@ -175,7 +175,7 @@ def outer(rows, scale, n_threads=1):
     return out
 
 
-def quadratic(rows, factor, n_threads=1):
+def quadratic_forms(rows, factor, n_threads=1):
     """``z_i^T A z_i`` for every row, with ``A = factor factor^T`` and z_i the row and its 1.
 
     Parameters

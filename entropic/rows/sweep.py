@@ -52,7 +52,7 @@ class Sweep:
         self.design, self.target, self.n_threads = design, target, n_threads
         self.n_samples, self.n_features = design.n_samples, design.n_features
         self.total_weight = target.total_weight(design.n_samples)
-        self.reach = self.log_margins = self.bend = None
+        self.functional_margins = self.log_margins = self.hessian_weights = None
         self.count = 0
 
     def evaluate(self, coef, curvature=False, details=False):
@@ -61,9 +61,15 @@ class Sweep:
         With ``details`` the per-sample arrays are kept too; they cost a write to memory, so
         ask for them only where they are used.
         """
-        if details and self.reach is None:
-            self.reach, self.log_margins, self.bend = np.empty((3, self.n_samples))
-        kept = (self.reach, self.log_margins, self.bend) if details else (None, None, None)
+        if details and self.functional_margins is None:
+            self.functional_margins, self.log_margins, self.hessian_weights = np.empty(
+                (3, self.n_samples)
+            )
+        kept = (
+            (self.functional_margins, self.log_margins, self.hessian_weights)
+            if details
+            else (None, None, None)
+        )
         value, gradient, matrix = sweeps.evaluate(
             self.design.rows,
             self.design.to_rows(coef),
@@ -77,41 +83,43 @@ class Sweep:
             matrix = self.design.curvature_from_rows(matrix)
         return Evaluation(value, self.design.from_rows(gradient), matrix, details)
 
-    def product(self, direction):
+    def hessp(self, direction):
         """Curvature at the last evaluation with details, times a vector."""
         self.count += 1
-        out = sweeps.product(
-            self.design.rows, self.bend, self.design.to_rows(direction), self.n_threads
+        out = sweeps.hessp(
+            self.design.rows, self.hessian_weights, self.design.to_rows(direction), self.n_threads
         )
         return self.design.from_rows(out)
 
     def curvature(self):
         """Curvature at the last evaluation with details, by a read of its own."""
         self.count += 1
-        matrix = sweeps.curvature(self.design.rows, self.bend, self.n_threads)
+        matrix = sweeps.curvature(self.design.rows, self.hessian_weights, self.n_threads)
         return self.design.curvature_from_rows(matrix)
 
-    def outer(self, scale):
+    def gram(self, scale):
         """``Phi diag(scale) Phi^T``, n_samples × n_samples, for design rows Phi without sign."""
         self.count += 1
-        inner, shift = self.design.outer_to_rows(scale)
-        matrix = sweeps.outer(self.design.rows, inner, self.n_threads)
+        inner, shift = self.design.gram_to_rows(scale)
+        matrix = sweeps.gram(self.design.rows, inner, self.n_threads)
         if shift is not None:
             shift = sweeps.scores(self.design.rows, shift, self.n_threads)
             matrix += shift
             matrix += shift[:, None]
         return matrix
 
-    def quadratic(self, factor):
+    def quadratic_forms(self, factor):
         """``|phi_i factor|^2`` for every design row, for a factor of shape (n_features, k)."""
         self.count += 1
         factor = self.design.factor_to_rows(factor)
-        return sweeps.quadratic(self.design.rows, factor, self.n_threads)
+        return sweeps.quadratic_forms(self.design.rows, factor, self.n_threads)
 
-    def adjoint(self, pull):
+    def rmatvec(self, pointwise_gradient):
         """``Phi^T pull`` for design rows Phi without sign."""
         self.count += 1
-        return self.design.from_rows(sweeps.adjoint(self.design.rows, pull, self.n_threads))
+        return self.design.from_rows(
+            sweeps.rmatvec(self.design.rows, pointwise_gradient, self.n_threads)
+        )
 
     def take(self, indices):
         """A sweep over some of the rows."""

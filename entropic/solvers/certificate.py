@@ -142,8 +142,8 @@ def proven_margin(sweep, coef):
             np.broadcast_to(values, sweep.n_samples)[start:stop]
             for values in (target.sign, target.offset)
         )
-        reach = sign * score - offset - allowance * (spread + np.abs(offset))
-        least = min(least, float(np.min(reach)))
+        functional_margins = sign * score - offset - allowance * (spread + np.abs(offset))
+        least = min(least, float(np.min(functional_margins)))
     return least
 
 
@@ -160,15 +160,15 @@ def proven_bound(sweep, box, multipliers):
         ``size`` is the weighted mean of ``sum_j |D_ij| max(|l_j|, |u_j|)``.
     """
     design, target = sweep.design, sweep.target
-    pull, spread = np.zeros((2, design.rows.n_columns + 1))
+    pointwise_gradient, spread = np.zeros((2, design.rows.n_columns + 1))
     signed = target.sign * multipliers
     for start, stop in design.rows.ranges():
         block = design.rows.block(start, stop)
-        pull[:-1] += block.T @ signed[start:stop]
+        pointwise_gradient[:-1] += block.T @ signed[start:stop]
         spread[:-1] += magnitudes(block).T @ multipliers[start:stop]
     total = float(np.sum(multipliers))
-    pull[-1], spread[-1] = float(np.sum(signed)), total
-    tau = design.from_rows(pull)
+    pointwise_gradient[-1], spread[-1] = float(np.sum(signed)), total
+    tau = design.from_rows(pointwise_gradient)
     if design.mean is not None:
         spread[:-1] += np.abs(design.mean) * total
     if design.scale is not None:

@@ -60,7 +60,7 @@ def solve_exact(sweep, box, *, tol, max_iter=None, start=None, callback=None):
         start = ending.state
         n_iter += ending.report["n_iter"]
         history = _joined(history, ending.report["history"])
-        sweep.reach = sweep.reach + slack * x
+        sweep.functional_margins = sweep.functional_margins + slack * x
         x = -sweep.log_margins
         if ending.multipliers is not None:
             x = np.divide(ending.multipliers, weights, out=np.zeros(len(weights)), where=counted)
@@ -80,12 +80,12 @@ def solve_exact(sweep, box, *, tol, max_iter=None, start=None, callback=None):
                 break
         slack = max(0.1 * slack, LEAST_SLACK)
     if best is not now:
-        sweep.reach = best.reach
+        sweep.functional_margins = best.functional_margins
     sweep.log_margins = 0.0 - best.x
     # the curvature 1/b of the exact constraint, as far as it can be told from that of the slack
-    sweep.bend = weights / (best.margins + PAIR_SLACK)
+    sweep.hessian_weights = weights / (best.margins + PAIR_SLACK)
     if target.loss.inequality:
-        sweep.bend[best.x <= 0] = 0.0
+        sweep.hessian_weights[best.x <= 0] = 0.0
     return _outcome(sweep, box, best, bracket, goal, goal_norm, stopped, n_iter, max_iter, history)
 
 
@@ -93,11 +93,16 @@ class _Figures:
     """What the exact constraint says of a solution with slack."""
 
     def __init__(self, sweep, box, ending, x, weights, counted):
-        self.state, self.solver, self.x, self.reach = ending.state, ending.solver, x, sweep.reach
-        self.reached = float(np.min(self.reach[counted]))
+        self.state, self.solver, self.x, self.functional_margins = (
+            ending.state,
+            ending.solver,
+            x,
+            sweep.functional_margins,
+        )
+        self.reached = float(np.min(self.functional_margins[counted]))
         with np.errstate(over="ignore"):
             self.margins = np.exp(-x)
-        off = np.where(counted, self.reach - self.margins, 0.0)
+        off = np.where(counted, self.functional_margins - self.margins, 0.0)
         self.multipliers = 0.0 + weights * x
         # the coefficients' part, and what the unmet constraint is worth
         self.gap = ending.report["gap"] + float(np.abs(self.multipliers) @ np.abs(off))
@@ -146,7 +151,7 @@ def _outcome(sweep, box, best, bracket, goal, goal_norm, stopped, n_iter, max_it
         objective=best.objective,
         gap=best.gap,
         residual_norm=best.norm,
-        separation=least_score(best.reach, sweep.target.offset),
+        separation=least_score(best.functional_margins, sweep.target.offset),
         status=status,
         solver=best.solver,
         n_iter=n_iter,

@@ -115,20 +115,31 @@ def _advance_over_kink(sweep, box, step, at, goal, last):
     """
     target = sweep.target
     smooth = replace(target.loss, inequality=False)
-    reach, bend, curvature = sweep.reach.copy(), sweep.bend.copy(), at.evaluation.curvature
+    functional_margins, hessian_weights, curvature = (
+        sweep.functional_margins.copy(),
+        sweep.hessian_weights.copy(),
+        at.evaluation.curvature,
+    )
     move, fall = _direction(sweep, box, step, at, at.gamma, goal)
     trial = _Point(sweep, box, step, box.moved(at.state, move), last)
     if _accepts(at, trial, 1.0, fall):
         return trial, 1.0
-    taken = np.zeros(len(reach), dtype=bool)
+    taken = np.zeros(len(functional_margins), dtype=bool)
     for _ in range(KINK_ROUNDS):
-        back = (reach >= 1) & (sweep.reach < 1) & (target.weights > 0) & ~taken
+        back = (
+            (functional_margins >= 1)
+            & (sweep.functional_margins < 1)
+            & (target.weights > 0)
+            & ~taken
+        )
         if not np.any(back):
             break
         taken |= back
-        slope = np.where(taken, smooth.log_margin(reach), 0.0)
-        gamma = at.gamma + sweep.adjoint(target.weights * target.sign * slope)
-        sweep.bend[:] = np.where(taken, target.weights * smooth.bend(slope), bend)
+        slope = np.where(taken, smooth.log_margin(functional_margins), 0.0)
+        gamma = at.gamma + sweep.rmatvec(target.weights * target.sign * slope)
+        sweep.hessian_weights[:] = np.where(
+            taken, target.weights * smooth.second_derivative(slope), hessian_weights
+        )
         if step.needs_curvature:
             at.evaluation.curvature = sweep.curvature()
         wider, _ = _direction(sweep, box, step, at, gamma, goal)
@@ -145,7 +156,7 @@ def _advance_over_kink(sweep, box, step, at, goal, last):
 
 def _direction(sweep, box, step, at, gamma, goal):
     """Newton's move of the state, and the slope of the objective along it."""
-    scale = box.scale(at.state)
+    scale = box.inverse_hessian_root(at.state)
     p, bent = step.direction(sweep, at.evaluation, scale, gamma, at.gap, goal)
     ratio = box.half_width / box.entropy_weight
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

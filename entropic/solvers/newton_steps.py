@@ -93,18 +93,18 @@ class DualStep:
 
     def direction(self, sweep, evaluation, scale, gamma, gap, goal):
         """Returns ``p`` and ``H dw`` for ``dw = r p``."""
-        root = np.sqrt(sweep.bend)
+        root = np.sqrt(sweep.hessian_weights)
         # flat rows of the inequality form and rows of no weight leave the system
         active = np.flatnonzero(root)
         part = sweep if len(active) == len(root) else sweep.take(active)
         root = root[active]
-        factor = Factor(part.outer(scale**2), root, overwrite=True)
+        factor = Factor(part.gram(scale**2), root, overwrite=True)
         y = -scale * gamma
         p, bent, inner = y, np.zeros_like(y), np.zeros(len(active))
         # The difference cancels where A A^T is large; a second round restores what it lost.
         for _ in range(2):
             inner = inner + factor.solve(root * part.scores(scale * p) - inner)
-            bent = part.adjoint(root * inner)
+            bent = part.rmatvec(root * inner)
             p = y - scale * bent
         return p, bent
 
@@ -183,11 +183,11 @@ class ConjugateGradientStep:
                     return p, self.curvature @ (scale * p)
                 z = self._precondition(residual)
                 search, slope = z, float(residual @ z)
-            bend = sweep.product(scale * search)
-            image = search + scale * bend
+            hessian_weights = sweep.hessp(scale * search)
+            image = search + scale * hessian_weights
             length = slope / float(search @ image)
             p += length * search
-            bent += length * bend
+            bent += length * hessian_weights
             residual = residual - length * image
             z = self._precondition(residual)
             slope, before = float(residual @ z), slope
@@ -227,7 +227,9 @@ class ConjugateGradientStep:
                 self.sampled = sweep.take(np.sort(chosen)), np.sort(chosen)
             self.n_samples_taken += 1
             part, chosen = self.sampled
-            part.bend = sweep.bend[chosen] * (sweep.n_samples / self.n_sampled)
+            part.hessian_weights = sweep.hessian_weights[chosen] * (
+                sweep.n_samples / self.n_sampled
+            )
             self.curvature = part.curvature()
         elif rung == "cholesky":
             self.curvature = sweep.curvature()

@@ -103,10 +103,10 @@ def norm(values):
     return largest * float(np.linalg.norm(values / largest)) if largest > 0 else 0.0
 
 
-def least_score(reach, offset):
+def least_score(functional_margins, offset):
     """``min_i D_i w`` from ``D_i w - y_i``, less what rounding may have added to it."""
-    lost = np.where(offset == 0, 0.0, EPS * (np.abs(reach) + np.abs(offset)))
-    return float(np.min(reach + offset - lost))
+    lost = np.where(offset == 0, 0.0, EPS * (np.abs(functional_margins) + np.abs(offset)))
+    return float(np.min(functional_margins + offset - lost))
 
 
 # One sentence an ending; filled with the figures of a solver's report and the goal.

@@ -159,7 +159,7 @@ def _outcome(sweep, box, ending, tol):
         objective=report["objective"],
         gap=report["gap"],
         residual_norm=norm(violated),
-        separation=least_score(sweep.reach, target.offset),
+        separation=least_score(sweep.functional_margins, target.offset),
         status=status,
         solver=ending.solver,
         n_iter=report["n_iter"],

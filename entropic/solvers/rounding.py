@@ -43,8 +43,10 @@ def with_rounding(sweep, box, outcome, tol, entry):
     design = getattr(sweep, "design", None)
     with np.errstate(over="ignore", invalid="ignore"):
         if outcome.solver in CARRYING:
-            pull = np.ascontiguousarray(sweep.target.sign * outcome.multipliers)
-            outcome.gap = _joined(outcome.gap, box.gap(outcome.state, sweep.adjoint(pull)))
+            pointwise_gradient = np.ascontiguousarray(sweep.target.sign * outcome.multipliers)
+            outcome.gap = _joined(
+                outcome.gap, box.gap(outcome.state, sweep.rmatvec(pointwise_gradient))
+            )
             outcome.n_sweeps += 1
         tau, samples = _bounds(sweep, outcome, entry)
         coefs = _of_coefficients(box, outcome, tau)
@@ -80,7 +82,7 @@ def _of_coefficients(box, outcome, tau):
         slope = box.slope(outcome.state)
         hidden = max(box.gap(outcome.state, slope + moved), box.gap(outcome.state, slope - moved))
     else:
-        hidden = 0.6 * float(np.sum((box.scale(outcome.state) * moved) ** 2))
+        hidden = 0.6 * float(np.sum((box.inverse_hessian_root(outcome.state) * moved) ** 2))
     # a coefficient next to its bound loses no more than what kept it off
     decay = np.exp(-2 * np.abs(outcome.state))
     share = decay / (1 + decay)
@@ -119,7 +121,7 @@ def _bounds(sweep, outcome, entry):
 def _sums(sweep, outcome):
     """The same two, summed up over the rows."""
     design, target, slack = sweep.design, sweep.target, sweep.target.loss.slack
-    coef, pull = np.abs(outcome.coef), np.abs(outcome.multipliers)
+    coef, pointwise_gradient = np.abs(outcome.coef), np.abs(outcome.multipliers)
     columns = coef[: design.rows.n_columns]
     if design.scale is not None:
         columns = columns / design.scale
@@ -129,17 +131,17 @@ def _sums(sweep, outcome):
     tau, moved = np.zeros(design.rows.n_columns), np.empty(sweep.n_samples)
     for start, stop in design.rows.ranges():
         block = magnitudes(design.rows.block(start, stop))
-        tau += block.T @ pull[start:stop]
+        tau += block.T @ pointwise_gradient[start:stop]
         moved[start:stop] = EPS * (block @ columns + constant)
     moved += EPS * np.abs(target.offset)
-    total = float(np.sum(pull))
+    total = float(np.sum(pointwise_gradient))
     if design.mean is not None:
         tau += np.abs(design.mean) * total
     if design.scale is not None:
         tau /= design.scale
     if slack == 0:
         # the multipliers charge for every bit of the constraint, up or down
-        samples = math.sqrt(float(np.sum((pull * moved) ** 2)))
+        samples = math.sqrt(float(np.sum((pointwise_gradient * moved) ** 2)))
     else:
         stiffness = np.maximum(outcome.margins - moved, 0.0) + slack
         samples = float(np.sum(target.weights * moved**2 / (2 * stiffness)))

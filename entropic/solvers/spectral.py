@@ -82,13 +82,13 @@ def spectral(sweep, box, *, solver="spectral", tol=1e-8, max_iter=None, start=No
     # Without slack the multipliers have no limit unless some coefficients separate. A proof that
     # none do is looked for once, after the steps that an easy case takes.
     outcome = ascent.run(solver, min(steps, EASY_STEPS), callback)
-    separated = np.min(sweep.reach[ascent.counted]) > 0
+    separated = np.min(sweep.functional_margins[ascent.counted]) > 0
     if not separated and outcome.status is not Status.INTERRUPTED:
-        details = sweep.reach, sweep.log_margins, sweep.bend
+        details = sweep.functional_margins, sweep.log_margins, sweep.hessian_weights
         if bracket_margin(sweep, box).separable is False:
             kept = solve_exact(sweep, box, tol=tol, callback=callback)
             return replace(kept, n_iter=kept.n_iter + outcome.n_iter)
-        sweep.reach, sweep.log_margins, sweep.bend = details
+        sweep.functional_margins, sweep.log_margins, sweep.hessian_weights = details
     if outcome.status is Status.MAX_ITER and outcome.n_iter < steps:
         outcome = ascent.run(solver, steps - outcome.n_iter, callback)
     return outcome
@@ -184,7 +184,7 @@ class _Ascent:
             objective=objective,
             gap=figures["gap"],
             residual_norm=residual_norm,
-            separation=least_score(sweep.reach, target.offset),
+            separation=least_score(sweep.functional_margins, target.offset),
             status=status,
             solver=solver,
             n_iter=self.n_iter,
@@ -200,17 +200,17 @@ def _start(sweep, box, scaled, start):
     if start is None:
         return np.zeros(sweep.n_samples), np.zeros(sweep.n_features)
     loss = scaled.loss
-    reach = scaled.sign * sweep.scores(box.coef(start)) - scaled.offset
+    functional_margins = scaled.sign * sweep.scores(box.coef(start)) - scaled.offset
     if loss.slack > 0:
-        ratio = -loss.log_margin(reach)
+        ratio = -loss.log_margin(functional_margins)
     else:
         # where the start violates the constraint it says nothing about the margin
-        ratio = -np.log(np.where(reach > 0, reach, 1.0))
+        ratio = -np.log(np.where(functional_margins > 0, functional_margins, 1.0))
     if loss.inequality:
         ratio = np.maximum(ratio, 0.0)
-    pull = scaled.sign * scaled.weights * ratio
+    pointwise_gradient = scaled.sign * scaled.weights * ratio
     sweep.count += 1
-    tau = backend.sweeps.adjoint(sweep.design.rows, pull, sweep.n_threads)
+    tau = backend.sweeps.rmatvec(sweep.design.rows, pointwise_gradient, sweep.n_threads)
     return ratio, sweep.design.from_rows(tau)
 
 
@@ -219,14 +219,14 @@ def _details(sweep, ratio, residual):
     target, loss = sweep.target, sweep.target.loss
     with np.errstate(over="ignore"):
         margins = np.exp(-ratio)
-        sweep.reach = residual + margins - loss.slack * ratio
+        sweep.functional_margins = residual + margins - loss.slack * ratio
         if loss.slack > 0:
-            sweep.log_margins = loss.log_margin(sweep.reach)
+            sweep.log_margins = loss.log_margin(sweep.functional_margins)
             margins = np.exp(sweep.log_margins)
         else:
             sweep.log_margins = 0.0 - ratio
     # the curvature 1/b of the exact constraint, as far as it can be told from that of a slack
     nearest = replace(loss, slack=max(loss.slack, PAIR_SLACK))
-    sweep.bend = target.weights * nearest.bend(sweep.log_margins)
-    violation = sweep.reach - margins
+    sweep.hessian_weights = target.weights * nearest.second_derivative(sweep.log_margins)
+    violation = sweep.functional_margins - margins
     return np.minimum(violation, 0.0) if loss.inequality else violation

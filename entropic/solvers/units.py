@@ -50,13 +50,13 @@ def check_sizes(sweep, box):
     if design is None or design.scale is not None:
         return None
     entry = largest_entry(design.rows)
-    reach = max(float(np.max(np.abs(box.lower))), float(np.max(np.abs(box.upper))))
+    most = max(float(np.max(np.abs(box.lower))), float(np.max(np.abs(box.upper))))
     if entry is None or hasattr(design.rows, "listing"):
         return entry
-    if entry * reach > LARGEST:
+    if entry * most > LARGEST:
         raise ValueError(
             f"The rows hold an entry of size {entry:.1e} and their coefficients may reach "
-            f"{reach:.1e}; the product must not pass {LARGEST:.0e}: standardize or divide the "
+            f"{most:.1e}; the product must not pass {LARGEST:.0e}: standardize or divide the "
             "columns, or lower the bounds."
         )
     return entry
@@ -85,8 +85,8 @@ def solve_in_units(sweep, box, tol, callback, run):
         outcome = run(unit_box, _told(callback, unit))
         change = 0.0
         if raised:
-            pull = np.ascontiguousarray(sweep.target.sign * outcome.multipliers)
-            tau = sweep.adjoint(pull)
+            pointwise_gradient = np.ascontiguousarray(sweep.target.sign * outcome.multipliers)
+            tau = sweep.rmatvec(pointwise_gradient)
             given = Box(box.lower, box.upper, inside)
             outcome.gap += given.gap(outcome.state, tau) - unit_box.gap(outcome.state, tau)
             change = given.value(outcome.state) - unit_box.value(outcome.state)
@@ -94,7 +94,7 @@ def solve_in_units(sweep, box, tol, callback, run):
     outcome.objective = (outcome.objective + change) * unit
     outcome.multipliers = _scaled(outcome.multipliers, unit)
     outcome.curvature = None
-    sweep.bend = _scaled(sweep.bend, unit)
+    sweep.hessian_weights = _scaled(sweep.hessian_weights, unit)
     for name in ("gap", "objective"):
         outcome.history[name] = [value * unit for value in outcome.history[name]]
     goal = tol * sweep.total_weight

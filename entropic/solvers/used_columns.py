@@ -52,7 +52,11 @@ def restricted(sweep, box, used):
 
 def extended(outcome, sweep, box, used, inner):
     """The outcome of the whole problem; the sweep is left as if it had been solved on it."""
-    sweep.reach, sweep.log_margins, sweep.bend = inner.reach, inner.log_margins, inner.bend
+    sweep.functional_margins, sweep.log_margins, sweep.hessian_weights = (
+        inner.functional_margins,
+        inner.log_margins,
+        inner.hessian_weights,
+    )
     sweep.count += inner.count
     state = np.zeros(len(box.centre))
     state[used] = outcome.state

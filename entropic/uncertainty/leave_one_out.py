@@ -69,7 +69,7 @@ class Influence:
         that of the others (rescaling.py); 0 where it does not matter.
     """
 
-    pull: np.ndarray
+    pointwise_gradient: np.ndarray
     left: np.ndarray
     exact: bool = True
     part: np.ndarray | float = 0.0
@@ -84,8 +84,8 @@ class Influence:
             1 takes the whole row; 1/q one of q equal observations that it stands for.
         """
         taken = share * self.part
-        pull = share * self.pull + taken / (1 - taken) * self.rescaled
-        return pull / ((1 - share) + share * self.left)
+        pointwise_gradient = share * self.pointwise_gradient + taken / (1 - taken) * self.rescaled
+        return pointwise_gradient / ((1 - share) + share * self.left)
 
 
 @library.beside_sweeps()
@@ -110,13 +110,13 @@ def influence(sweep, box, outcome, rescale=False):
         fit and there are too few rows to sample.
     """
     stiffest = STIFFEST * box.half_width / np.sqrt(box.entropy_weight)
-    scale = np.maximum(box.scale(outcome.state), stiffest)
-    bend = sweep.bend
+    scale = np.maximum(box.inverse_hessian_root(outcome.state), stiffest)
+    hessian_weights = sweep.hessian_weights
     form = _form(sweep, outcome)
     if form == "features":
         curvature = sweep.curvature() if outcome.curvature is None else outcome.curvature
         root = scale[:, None] * Factor(curvature, scale).inverse_root()
-        leverage = sweep.quadratic(root)
+        leverage = sweep.quadratic_forms(root)
         leverage, left = _guarded(sweep, scale, leverage)
     elif form == "samples":
         leverage, left = _by_samples(sweep, scale)
@@ -124,8 +124,10 @@ def influence(sweep, box, outcome, rescale=False):
         leverage, left = _guarded(sweep, scale, _projected(sweep, scale))
     else:
         return None
-    pull = np.where(bend > 0, sweep.target.weights * sweep.log_margins * leverage, 0.0)
-    found = Influence(pull, left, exact=form != "projected")
+    pointwise_gradient = np.where(
+        hessian_weights > 0, sweep.target.weights * sweep.log_margins * leverage, 0.0
+    )
+    found = Influence(pointwise_gradient, left, exact=form != "projected")
     if rescale and form == "features":
         effect = rescaling(sweep, box, outcome.state, scale, root, found.shift())
         if effect is not None:
@@ -158,11 +160,11 @@ def left_out(sweep, box, outcome, sample_weight=None, rescale=False):
     """
     target = sweep.target
     share, rows = observations(sample_weight, target.weights, sweep.n_samples)
-    reach = sweep.reach + target.offset
+    functional_margins = sweep.functional_margins + target.offset
     found = influence(sweep, box, outcome, rescale)
     if found is None:
-        return target.sign * reach, rows, None
-    one, whole = (target.sign * (reach + found.shift(part)) for part in (share, 1.0))
+        return target.sign * functional_margins, rows, None
+    one, whole = (target.sign * (functional_margins + found.shift(part)) for part in (share, 1.0))
     return one, rows, whole
 
 
@@ -232,12 +234,12 @@ def _guarded(sweep, scale, leverage):
     ``s_i = D_i R^2 D_i``, so that ``1 - a c >= 1/(1 + c s)``. Only rows that the fit all but
     interpolates come near; one more read serves them.
     """
-    bend = sweep.bend
-    left = 1 - leverage * bend
+    hessian_weights = sweep.hessian_weights
+    left = 1 - leverage * hessian_weights
     doubtful = left < DOUBTFUL
     if np.any(doubtful):
-        free = sweep.quadratic(np.diag(scale))[doubtful]
-        lowest = 1 / (1 + bend[doubtful] * free)
+        free = sweep.quadratic_forms(np.diag(scale))[doubtful]
+        lowest = 1 / (1 + hessian_weights[doubtful] * free)
         left[doubtful] = np.clip(left[doubtful], lowest, 1.0)
         leverage[doubtful] = np.minimum(leverage[doubtful], free)
     return leverage, left
@@ -245,18 +247,22 @@ def _guarded(sweep, scale, leverage):
 
 def _by_samples(sweep, scale):
     """Leverages of the rows with ``c > 0`` from the M × M form, which needs no guard."""
-    active = np.flatnonzero(sweep.bend)
+    active = np.flatnonzero(sweep.hessian_weights)
     if not len(active):
         return np.zeros(sweep.n_samples), np.ones(sweep.n_samples)
     part = sweep if len(active) == sweep.n_samples else sweep.take(active)
-    bend, product = sweep.bend[active], part.outer(scale**2)
+    hessian_weights, product = sweep.hessian_weights[active], part.gram(scale**2)
     own = product.diagonal().copy()
-    used, remaining = Factor(product, np.sqrt(bend), overwrite=True).used_and_left()
+    used, remaining = Factor(product, np.sqrt(hessian_weights), overwrite=True).used_and_left()
     leverage, left = np.zeros(sweep.n_samples), np.ones(sweep.n_samples)
     left[active] = remaining
     # the direct difference where little was used up, the other where nearly all of it was
     with np.errstate(over="ignore", invalid="ignore"):
-        leverage[active] = np.where(bend * own < 1, own - used / bend, (1 - remaining) / bend)
+        leverage[active] = np.where(
+            hessian_weights * own < 1,
+            own - used / hessian_weights,
+            (1 - remaining) / hessian_weights,
+        )
     return leverage, left
 
 
@@ -271,10 +277,10 @@ def _projected(sweep, scale):
     n_sampled = ROWS_A_COLUMN * sweep.n_features
     chosen = np.sort(generator.choice(sweep.n_samples, n_sampled, replace=False))
     part = sweep.take(chosen)
-    part.bend = sweep.bend[chosen] * (sweep.n_samples / n_sampled)
+    part.hessian_weights = sweep.hessian_weights[chosen] * (sweep.n_samples / n_sampled)
     root = Factor(part.curvature(), scale).inverse_root()
     signs = generator.choice([-1.0, 1.0], (sweep.n_features, PROJECTIONS))
     projected = root @ (signs / np.sqrt(PROJECTIONS))
-    leverage = sweep.quadratic(scale[:, None] * projected)
+    leverage = sweep.quadratic_forms(scale[:, None] * projected)
     determined = sweep.n_features - np.sum(root**2)
-    return leverage * (determined / max(float(leverage @ sweep.bend), 1e-300))
+    return leverage * (determined / max(float(leverage @ sweep.hessian_weights), 1e-300))

@@ -40,8 +40,8 @@ class UncertaintyMixin:
             sweep, box, outcome, sample_weight, rescale=True
         )
         self.band_ = certainty_band(scores, positive, rows, self.certainty)
-        reach = sweep.reach + sweep.target.offset
-        self.separation_ = extremes(sweep.target.sign * reach, positive, rows)[2]
+        functional_margins = sweep.functional_margins + sweep.target.offset
+        self.separation_ = extremes(sweep.target.sign * functional_margins, positive, rows)[2]
         self.calibration_ = frequencies(scores, positive, rows)
         if hasattr(self, "conformal_"):
             del self.conformal_

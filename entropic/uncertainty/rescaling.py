@@ -50,8 +50,8 @@ def rescaling(sweep, box, state, scale, root, shift):
     design = getattr(sweep, "design", None)
     if design is None or design.scale is None or not design.constant:
         return None
-    slope, bend, coef = box.slope(state), 1 / scale**2, box.coef(state)
-    stretch = slope + coef * bend
+    slope, hessian_weights, coef = box.slope(state), 1 / scale**2, box.coef(state)
+    stretch = slope + coef * hessian_weights
     stretch[-1] = 0.0
     share = relative_weights(sweep)
     # the size of phi H^-1 G for a row of mean leverage
@@ -59,7 +59,7 @@ def rescaling(sweep, box, state, scale, root, shift):
     if np.mean(share) * size <= NEGLIGIBLE * np.mean(np.abs(shift)):
         return None
     inverse = root @ root.T
-    moved = _recentring(sweep, design, slope, bend, coef, share)
+    moved = _recentring(sweep, design, slope, hessian_weights, coef, share)
     through = None if moved is None else inverse @ moved
     factor = design.factor_to_rows(np.eye(design.n_features))
     out = np.empty(sweep.n_samples)
@@ -71,7 +71,7 @@ def rescaling(sweep, box, state, scale, root, shift):
         above = phi @ coef - coef[-1]
         own = np.einsum("ij,ij->i", response, phi) - response[:, -1]
         effect = 0.5 * (response @ stretch - (response * phi**2) @ stretch)
-        effect -= slope[-1] * own + bend[-1] * above * response[:, -1]
+        effect -= slope[-1] * own + hessian_weights[-1] * above * response[:, -1]
         if through is not None:
             features = phi[:, : through.shape[1]]
             effect -= np.einsum("ij,ij->i", phi @ through, features)
@@ -86,7 +86,7 @@ def relative_weights(sweep):
     return weights / weights.sum()
 
 
-def _recentring(sweep, design, slope, bend, coef, share):
+def _recentring(sweep, design, slope, hessian_weights, coef, share):
     """``G_i`` for a move of each feature's mean by one deviation, (n_features, n of rows' base).
 
     With ``m_k -> m_k + n_ka m_(k - e_a)`` the coefficients change by ``dw = T_a w``::
@@ -112,6 +112,6 @@ def _recentring(sweep, design, slope, bend, coef, share):
     moved = np.zeros((len(coef), listing.n_features))
     np.add.at(moved, (parent, feature), ratio * coef[child])
     np.add.at(moved, (child, feature), -own * coef[child])
-    moved *= bend[:, None]
+    moved *= hessian_weights[:, None]
     np.add.at(moved, (child, feature), ratio * slope[parent] - own * slope[child])
     return moved

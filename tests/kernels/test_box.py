@@ -25,7 +25,9 @@ def test_what_a_state_means(alpha, size):
     ours, formulas, rng = boxes(alpha)
     state = size * rng.normal(size=600)
     assert_allclose(ours.coef(state), formulas.coef(state), rtol=0, atol=1e-15)
-    assert_allclose(ours.scale(state), formulas.scale(state), rtol=2e-15)
+    assert_allclose(
+        ours.inverse_hessian_root(state), formulas.inverse_hessian_root(state), rtol=2e-15
+    )
     assert_allclose(ours.value(state), formulas.value(state), rtol=1e-14)
     coef = ours.coef(state)
     assert np.all((coef >= ours.lower) & (coef <= ours.upper))

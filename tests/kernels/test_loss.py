@@ -39,17 +39,21 @@ def test_kernel_agrees_with_numpy(slack, inequality):
     # values and bends where ln b says how exact they can be
     moderate = np.abs(REACH) < 1e3
     ones = np.ones(moderate.sum())
-    total, found, bend = _compiled.losses(slack, inequality, REACH[moderate], ones)
+    total, found, hessian_weights = _compiled.losses(slack, inequality, REACH[moderate], ones)
     flat = found >= -1e-15 if inequality else np.zeros(len(ones), bool)
-    np.testing.assert_allclose(bend[~flat], loss.bend(found)[~flat], rtol=1e-14)
+    np.testing.assert_allclose(
+        hessian_weights[~flat], loss.second_derivative(found)[~flat], rtol=1e-14
+    )
     assert total == pytest.approx(float(np.sum(loss.value(found))), rel=1e-13)
 
 
 @pytest.mark.skipif(backend != "compiled", reason="tests the compiled kernel")
-@pytest.mark.parametrize("reach", [np.inf, -np.inf, np.nan, 1.7e308, -1.7e308, 5e-324])
-def test_kernel_survives_anything(reach):
+@pytest.mark.parametrize("functional_margins", [np.inf, -np.inf, np.nan, 1.7e308, -1.7e308, 5e-324])
+def test_kernel_survives_anything(functional_margins):
 
     for slack in SLACKS:
         for inequality in (False, True):
-            total, log_margin, bend = _compiled.losses(slack, inequality, [reach], [0.0])
-            assert total == 0 and np.isfinite(log_margin[0]) and bend[0] == 0
+            total, log_margin, hessian_weights = _compiled.losses(
+                slack, inequality, [functional_margins], [0.0]
+            )
+            assert total == 0 and np.isfinite(log_margin[0]) and hessian_weights[0] == 0

@@ -99,21 +99,21 @@ def size(request):
 def test_linear_sweeps_match_their_formulas(size, dtype):
     rng = np.random.default_rng(1)
     n_samples, n_columns = size
-    coef, bend = rng.normal(size=n_columns + 1), rng.random(n_samples)
-    bend[::3] = 0
+    coef, hessian_weights = rng.normal(size=n_columns + 1), rng.random(n_samples)
+    hessian_weights[::3] = 0
     scale = rng.random(n_columns + 1)
     factor = rng.normal(size=(n_columns + 1, 5))
     for what, rows, Z in cases(*size, dtype):
         Z = with_constant(Z)
         expected = {
             "scores": ((coef,), Z @ coef),
-            "product": ((bend, coef), Z.T @ (bend * (Z @ coef))),
-            "adjoint": ((bend,), Z.T @ bend),
-            "curvature": ((bend,), (Z.T * bend) @ Z),
-            "quadratic": ((factor,), np.sum((Z @ factor) ** 2, axis=1)),
+            "hessp": ((hessian_weights, coef), Z.T @ (hessian_weights * (Z @ coef))),
+            "rmatvec": ((hessian_weights,), Z.T @ hessian_weights),
+            "curvature": ((hessian_weights,), (Z.T * hessian_weights) @ Z),
+            "quadratic_forms": ((factor,), np.sum((Z @ factor) ** 2, axis=1)),
         }
         if n_samples <= 300:
-            expected["outer"] = (scale,), (Z * scale) @ Z.T
+            expected["gram"] = (scale,), (Z * scale) @ Z.T
         for name, (arguments, answer) in expected.items():
             found = getattr(kernels, name)(rows, *arguments)
             assert_close(found, answer, f"{name}, {what}")
@@ -251,10 +251,10 @@ def test_flat_part_has_no_pull():
     target = Target.of(Loss(0.1, True))
     coef = np.array([1.0, 0.0])
     value, gradient, _ = kernels.evaluate(rows, coef, target, False, 1, *kept)
-    reach, slope, bend = kept
-    assert reach.tolist() == [0.5, 1.0, 3.0]
+    functional_margins, slope, hessian_weights = kept
+    assert functional_margins.tolist() == [0.5, 1.0, 3.0]
     assert slope[0] < 0 and slope[1:].tolist() == [0, 0]
-    assert bend[0] > 0 and bend[1:].tolist() == [0, 0]
+    assert hessian_weights[0] > 0 and hessian_weights[1:].tolist() == [0, 0]
     np.testing.assert_allclose(gradient, slope[0] * np.array([0.5, 1]), rtol=1e-15)
     assert value < -2
 
@@ -296,7 +296,7 @@ def test_sparse_rows_may_start_late():
     parts = np.array([9.0, 9.0, 1.0, 2.0]), np.array([0, 1, 1, 0]), np.array([2, 3, 4])
     rows = SparseRows(*parts, 2)
     assert kernels.scores(rows, np.array([1.0, 10.0, 0.0])).tolist() == [10, 2]
-    assert kernels.outer(rows, np.ones(3)).tolist() == [[2, 1], [1, 5]]
+    assert kernels.gram(rows, np.ones(3)).tolist() == [[2, 1], [1, 5]]
     assert kernels.curvature(rows, np.ones(2)).tolist() == [[4, 0, 2], [0, 1, 1], [2, 1, 2]]
 
 
@@ -306,12 +306,12 @@ def test_sparse_columns_of_very_uneven_use():
     for filled in ([0], [299], [0, 299], [3, 4, 5, *range(290, 300)], []):
         X = np.zeros((50, 300))
         X[:, filled] = rng.normal(size=(50, len(filled)))
-        rows, bend = SparseRows.of(sp.csr_array(X)), rng.uniform(size=50)
+        rows, hessian_weights = SparseRows.of(sp.csr_array(X)), rng.uniform(size=50)
         whole = np.column_stack([X, np.ones(50)])
-        first = kernels.curvature(rows, bend)
-        np.testing.assert_allclose(first, whole.T @ (bend[:, None] * whole), atol=1e-12)
+        first = kernels.curvature(rows, hessian_weights)
+        np.testing.assert_allclose(first, whole.T @ (hessian_weights[:, None] * whole), atol=1e-12)
         for n_threads in (2, 3, 7):
-            assert np.array_equal(kernels.curvature(rows, bend, n_threads), first)
+            assert np.array_equal(kernels.curvature(rows, hessian_weights, n_threads), first)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -330,7 +330,7 @@ def test_quadratic_forms_of_rows_with_few_entries(dtype):
     factor = rng.normal(size=(91, 91))
     design = np.column_stack([np.vstack([dense.astype(float), last]), np.ones(201)])
     expected = np.square(design @ factor).sum(axis=1)
-    np.testing.assert_allclose(chosen.quadratic(rows, factor), expected, rtol=1e-12)
+    np.testing.assert_allclose(chosen.quadratic_forms(rows, factor), expected, rtol=1e-12)
 
 
 def test_what_is_infinite_stays_in_its_row():
@@ -339,8 +339,10 @@ def test_what_is_infinite_stays_in_its_row():
     rows = SparseRows(np.ones(4), columns, starts, 4)
     coef = np.array([1, np.inf, 1, 1, 0])
     np.testing.assert_array_equal(chosen.scores(rows, coef), [1, np.inf])
-    pull = np.array([np.inf, 0])
-    np.testing.assert_array_equal(chosen.adjoint(rows, pull), [np.inf, 0, 0, 0, np.inf])
+    pointwise_gradient = np.array([np.inf, 0])
+    np.testing.assert_array_equal(
+        chosen.rmatvec(rows, pointwise_gradient), [np.inf, 0, 0, 0, np.inf]
+    )
 
 
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
@@ -349,4 +351,4 @@ def test_second_order_sweeps_of_no_rows(storage):
     if storage == "sparse":
         rows = SparseRows(np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int32), 32)
     np.testing.assert_array_equal(chosen.curvature(rows, np.zeros(0)), np.zeros((33, 33)))
-    assert chosen.quadratic(rows, np.ones((33, 2))).shape == (0,)
+    assert chosen.quadratic_forms(rows, np.ones((33, 2))).shape == (0,)

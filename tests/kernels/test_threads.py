@@ -118,7 +118,7 @@ def test_many_columns_keep_few_partial_results():
         peaks, sums = [], []
         for n_threads in (1, 2):
             peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
-            sums.append(sweeps.adjoint(rows, pull, n_threads))
+            sums.append(sweeps.rmatvec(rows, pull, n_threads))
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
         print(np.array_equal(*sums), peaks[-1] - peaks[0] < 150)
     """

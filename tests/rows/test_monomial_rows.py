@@ -52,18 +52,18 @@ def test_every_sweep_is_that_of_the_stored_monomials(backend, form, shape):
     stored = DenseRows(expansion.fit_transform(Z.astype(np.float64)))
     assert rows.n_columns == stored.n_columns
     size = rows.n_columns + 1
-    coef, pull = rng.normal(size=size) / np.sqrt(size), rng.normal(size=n_samples)
-    bend, scale = rng.uniform(0, 1, n_samples), rng.uniform(0, 1, size)
-    target = Target.of(Loss(0.1), rng.choice([-1, 1], n_samples), bend, 0.1)
+    coef, pointwise_gradient = rng.normal(size=size) / np.sqrt(size), rng.normal(size=n_samples)
+    hessian_weights, scale = rng.uniform(0, 1, n_samples), rng.uniform(0, 1, size)
+    target = Target.of(Loss(0.1), rng.choice([-1, 1], n_samples), hessian_weights, 0.1)
     calls = {
         "scores": (coef,),
-        "adjoint": (pull,),
-        "product": (bend, coef),
+        "rmatvec": (pointwise_gradient,),
+        "hessp": (hessian_weights, coef),
         "evaluate": (coef, target, True),
-        "curvature": (bend,),
-        "outer": (scale,),
-        "quadratic": (rng.normal(size=(size, 3)),),
-        "moments": (bend,),
+        "curvature": (hessian_weights,),
+        "gram": (scale,),
+        "quadratic_forms": (rng.normal(size=(size, 3)),),
+        "moments": (hessian_weights,),
     }
     for name, arguments in calls.items():
         found = getattr(backend, name)(rows, *arguments)

@@ -144,7 +144,7 @@ def test_chord_steps_cost_one_sweep_each():
     sweep, box = problem(X, y)
     step = ConjugateGradientStep(sweep.work, "cholesky")
     first, _, _ = newton(sweep, box, CholeskyStep(), tol=1e-12, max_iter=50)
-    step._buy("cholesky", sweep_at(sweep, box, first), box.scale(first))
+    step._buy("cholesky", sweep_at(sweep, box, first), box.inverse_hessian_root(first))
     step.chord, sweep.count = True, 0
     state, _, report = newton(sweep, box, step, tol=1e-12, max_iter=50, start=first + 1e-3)
     assert report["status"] is Status.CONVERGED
@@ -291,7 +291,7 @@ def test_columns_without_entries_stay_at_the_centre():
     reference = minimise(whole, whole_box, tol=1e-16)
     assert_allclose(outcome.coef, reference.coef, rtol=0, atol=1e-8)
     assert_allclose(outcome.objective, reference.objective, rtol=1e-13)
-    assert_allclose(sweep.reach, whole.reach, rtol=0, atol=1e-7)
+    assert_allclose(sweep.functional_margins, whole.functional_margins, rtol=0, atol=1e-7)
     empty = np.setdiff1d(np.arange(500), np.flatnonzero(X.any(axis=0)))
     assert np.all(outcome.coef[empty] == 1.0)
     again = minimise(sweep, box, tol=1e-10, start=outcome.state)

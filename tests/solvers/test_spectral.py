@@ -143,7 +143,7 @@ def test_steps_are_as_few_as_published(name):
     design = Design(rows_of(signed_design(name)))
     goal = 1e-6 * np.sqrt(design.n_samples)
     report, _, _ = iterate(design, goal_norm=goal)
-    assert report["status"] is Status.CONVERGED and report["gradient_norm"] <= goal
+    assert report["status"] == Status.CONVERGED and report["gradient_norm"] <= goal
     # the count of such an iteration moves by a third when a last bit does
     assert 0.5 * STEPS[name] < report["n_iter"] < 1.5 * STEPS[name]
     assert report["n_reads"] == report["n_iter"] + 1
@@ -339,7 +339,7 @@ def test_callback_hears_every_step_and_can_stop():
 
 
 def test_an_exception_in_the_callback_comes_through():
-    def callback(figures):
+    def callback(*figures):
         raise LookupError("from the callback")
 
     with pytest.raises(LookupError, match="from the callback"):

@@ -97,13 +97,13 @@ def test_both_forms_are_one_newton_step_by_hand(monkeypatch, inequality, slack):
     weights[:5] = 0
     sweep, box, outcome = problem(slack=slack, inequality=inequality, weights=weights)
     Z = np.column_stack([sweep.design.rows.values, np.ones(90)])
-    c, scale = sweep.bend.copy(), box.scale(outcome.state)
+    c, scale = sweep.hessian_weights.copy(), box.inverse_hessian_root(outcome.state)
     newton = np.diag(1 / scale**2) + Z.T @ (c[:, None] * Z)
     by_hand = np.zeros(90)
     for i in range(90):
         without = newton - c[i] * np.outer(Z[i], Z[i])
-        pull = weights[i] * sweep.log_margins[i]
-        by_hand[i] = pull * Z[i] @ np.linalg.solve(without, Z[i])
+        pointwise_gradient = weights[i] * sweep.log_margins[i]
+        by_hand[i] = pointwise_gradient * Z[i] @ np.linalg.solve(without, Z[i])
     for form in ("features", "samples"):
         monkeypatch.setattr(leave_one_out, "_form", lambda sweep, outcome, form=form: form)
         found = influence(sweep, box, outcome)
@@ -165,7 +165,7 @@ def test_a_vanishing_denominator_is_bounded():
     Z = np.column_stack([sweep.design.rows.values, np.ones(90)])
     assert np.all(found.left > 0) and np.all(found.left <= 1)
     # without the row, its leverage is at most the one where there are no data at all
-    free = np.square(Z * box.scale(outcome.state)).sum(axis=1)
+    free = np.square(Z * box.inverse_hessian_root(outcome.state)).sum(axis=1)
     bound = np.abs(weights * sweep.log_margins) * free
     assert np.all(np.abs(found.shift()) <= bound * (1 + 1e-9))
 

@@ -48,7 +48,7 @@ def dual_newton(sweep, box, *, tol, x=None, max_iter=MAX_STEPS, watch=None):
         if pair.gap <= 0.1 * goal:
             break
         stiffness = pair.margins + pair.loss.slack
-        system = NewtonSystem(sweep, box.scale(pair.state), stiffness)
+        system = NewtonSystem(sweep, box.inverse_hessian_root(pair.state), stiffness)
         tau_move, _, x_move = system.solve(0.0, pair.residual)
         ray = _Ray(box, pair, tau_move, x_move)
         if not -ray.fall > max(DECREMENT * goal, ray.noise):
@@ -67,11 +67,11 @@ class _Ray:
     def __init__(self, box, pair, tau_move, x_move):
         self.box, self.pair, self.tau_move, self.x_move = box, pair, tau_move, x_move
         self.tau = box.slope(pair.state)
-        self.pull = pair.weights * x_move
+        self.pointwise_gradient = pair.weights * x_move
         self.fall = self.slope(0.0)
         # what rounding may make of the slope
         terms = pair.margins + np.abs(pair.loss.slack * pair.x) + np.abs(pair.offset)
-        size = np.abs(tau_move) @ np.abs(pair.coef) + np.abs(self.pull) @ terms
+        size = np.abs(tau_move) @ np.abs(pair.coef) + np.abs(self.pointwise_gradient) @ terms
         self.noise = 64 * np.finfo(np.float64).eps * float(size)
 
     def slope(self, length):
@@ -80,7 +80,7 @@ class _Ray:
         # infinite or not a number where a step went much too far: refused, like any rise
         with np.errstate(over="ignore", invalid="ignore"):
             terms = self.pair.loss.slack * x - safe_exp(-x) - self.pair.offset
-            return float(self.tau_move @ coef + self.pull @ terms)
+            return float(self.tau_move @ coef + self.pointwise_gradient @ terms)
 
     def search(self):
         """A length at which the slope has all but vanished; one where that is good enough."""

@@ -63,7 +63,7 @@ def _step(sweep, box, pair, surplus):
     x, weights = pair.x, np.broadcast_to(pair.weights, pair.x.shape)
     share = weights / np.max(weights)
     share = share / share.sum()
-    scale = box.scale(pair.state)
+    scale = box.inverse_hessian_root(pair.state)
     system = NewtonSystem(sweep, scale, pair.margins + pair.loss.slack + surplus / x)
     unmet = pair.residual - surplus
 
@@ -79,7 +79,7 @@ def _step(sweep, box, pair, surplus):
     tau, _, x_move, surplus_move = direction(x * surplus - centring * mu + x_move * surplus_move)
     close = max(TO_THE_BOUNDARY, 1 - mu)
     length = min(close * min(_longest(x, x_move), _longest(surplus, surplus_move)), 1.0)
-    norm = _norm(scale * pair.lag, system.bend, unmet)
+    norm = _norm(scale * pair.lag, system.hessian_weights, unmet)
     allowed = mu * sweep.total_weight
     for _ in range(HALVINGS):
         state = box.state_of_tau(box.slope(pair.state) + length * tau)
@@ -87,7 +87,14 @@ def _step(sweep, box, pair, surplus):
         trial = Pair(sweep, box, state, after_x, (1 - length) * pair.lag)
         after = np.maximum(surplus + length * surplus_move, LEAST)
         bound = (1 - 0.01 * length) * norm + allowed
-        if _norm(box.scale(state) * trial.lag, system.bend, trial.residual - after) <= bound:
+        if (
+            _norm(
+                box.inverse_hessian_root(state) * trial.lag,
+                system.hessian_weights,
+                trial.residual - after,
+            )
+            <= bound
+        ):
             return trial, after, length
         length /= 2
     return None
@@ -102,5 +109,5 @@ def _longest(value, move):
         return float(np.min(-value[shrinking] / move[shrinking]))
 
 
-def _norm(lag, bend, unmet):
-    return float(lag @ lag + bend @ unmet**2)
+def _norm(lag, hessian_weights, unmet):
+    return float(lag @ lag + hessian_weights @ unmet**2)

@@ -62,9 +62,9 @@ class _Point:
         self.sweep, self.box = sweep, box
         n_samples = sweep.n_samples
         self.coef = box.centre.copy()
-        self.reach = forward(sweep, self.coef) - sweep.target.offset
-        self.margin = float(np.min(self.reach)) - size
-        self.surplus = self.reach - self.margin
+        self.functional_margins = forward(sweep, self.coef) - sweep.target.offset
+        self.margin = float(np.min(self.functional_margins)) - size
+        self.surplus = self.functional_margins - self.margin
         self.rows = np.full(n_samples, 1 / n_samples)
         self.below = self.above = size / n_samples / box.half_width
         self.lag = -transpose(sweep, self.rows)
@@ -74,7 +74,7 @@ class _Point:
         tau = self.above - self.below - self.lag
         most = np.sum(np.maximum(self.box.lower * tau, self.box.upper * tau))
         asked = np.sum(self.rows * self.sweep.target.offset)
-        return float(np.min(self.reach)), float((most - asked) / self.rows.sum())
+        return float(np.min(self.functional_margins)), float((most - asked) / self.rows.sum())
 
     def step(self):
         """One predictor and corrector; False where rounding leaves no way on."""
@@ -88,17 +88,19 @@ class _Point:
         if not (np.all(np.isfinite(scale)) and np.all(np.isfinite(stiffness))):
             return False
         system = _Bordered(self.sweep, scale, stiffness)
-        unmet = self.reach - self.margin - self.surplus
+        unmet = self.functional_margins - self.margin - self.surplus
         excess = self.rows.sum() - 1
         values = (self.rows, self.surplus, self.below, room_below, self.above, room_above)
 
         def direction(rows, below, above):
             """Moves for wanted changes of the three kinds of products."""
             lag = self.lag + above / room_above - below / room_below
-            margin, move, reach, rows_move = system.solve(lag, unmet - rows / self.rows, excess)
+            margin, move, functional_margins, rows_move = system.solve(
+                lag, unmet - rows / self.rows, excess
+            )
             return (
                 margin,
-                reach,
+                functional_margins,
                 rows_move,
                 (rows - self.surplus * rows_move) / self.rows,
                 (below - self.below * move) / room_below,
@@ -121,14 +123,14 @@ class _Point:
             centre - product - moves[k] * moves[k + 1]
             for k, product in zip((0, 2, 4), products, strict=True)
         )
-        margin, reach, *moves = direction(*wanted)
+        margin, functional_margins, *moves = direction(*wanted)
         length = min(1.0, TO_THE_BOUNDARY * _longest(values, moves))
         if not (np.isfinite(length) and np.isfinite(margin)) or length < 1e-8:
             return False
-        if not all(np.all(np.isfinite(move)) for move in (reach, *moves)):
+        if not all(np.all(np.isfinite(move)) for move in (functional_margins, *moves)):
             return False
         self.margin += length * margin
-        self.reach = self.reach + length * reach
+        self.functional_margins = self.functional_margins + length * functional_margins
         self.rows, self.surplus, self.below, _, self.above, _ = (
             value + length * move for value, move in zip(values, moves, strict=True)
         )

@@ -45,9 +45,9 @@ class Pair:
         self.state, self.x, self.lag = state, x, lag
         self.weights, self.loss, self.offset = target.weights, target.loss, target.offset
         self.coef = box.coef(state)
-        self.reach = forward(sweep, self.coef) - target.offset
+        self.functional_margins = forward(sweep, self.coef) - target.offset
         self.margins = safe_exp(-x)
-        self.residual = self.reach - self.margins + target.loss.slack * x
+        self.residual = self.functional_margins - self.margins + target.loss.slack * x
         self._measure(box)
 
     def _measure(self, box):
@@ -57,7 +57,7 @@ class Pair:
         ``q x (t - 1)`` besides where the inequality form is flat.
         """
         loss, tau = self.loss, box.slope(self.state) - self.lag
-        log_margin = loss.log_margin(self.reach)
+        log_margin = loss.log_margin(self.functional_margins)
         move = self.x + log_margin
         near = np.maximum(move, -1.0)
         with np.errstate(over="ignore"):
@@ -67,7 +67,7 @@ class Pair:
             )
             terms = np.maximum(terms, 0.0) + 0.5 * loss.slack * move**2
             if loss.inequality:
-                terms = terms + self.x * np.maximum(self.reach - 1, 0.0)
+                terms = terms + self.x * np.maximum(self.functional_margins - 1, 0.0)
             self.gap = float(np.sum(self.weights * terms))
             if np.any(self.lag):
                 self.gap += box.gap(self.state, tau)
@@ -101,14 +101,14 @@ class NewtonSystem:
         self.sweep, self.scale, self.stiffness = sweep, scale, stiffness
         weights = sweep.target.weights
         self.weights = np.broadcast_to(weights, stiffness.shape)
-        self.bend = sweep.bend = self.weights / stiffness
+        self.hessian_weights = sweep.hessian_weights = self.weights / stiffness
         self.by_features = choose(sweep.work)[1] == "cholesky"
         if self.by_features:
             self.curvature = sweep.curvature()
             self.factor = Factor(self.curvature, scale)
         else:
-            self.root = np.sqrt(self.bend)
-            self.factor = Factor(sweep.outer(scale**2), self.root, overwrite=True)
+            self.root = np.sqrt(self.hessian_weights)
+            self.factor = Factor(sweep.gram(scale**2), self.root, overwrite=True)
 
     def solve(self, lag, residual):
         """The moves of ``tau = (alpha/e) u``, of ``w`` to first order, and of x."""
@@ -116,7 +116,7 @@ class NewtonSystem:
         return solve(np.zeros_like(self.scale) + lag, residual)
 
     def _through_features(self, lag, residual):
-        pulled = lag + transpose(self.sweep, self.bend * residual)
+        pulled = lag + transpose(self.sweep, self.hessian_weights * residual)
         p = self.factor.solve(-self.scale * pulled)
         move = self.scale * p
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -125,15 +125,17 @@ class NewtonSystem:
         return tau, move, -(residual + forward(self.sweep, move)) / self.stiffness
 
     def _through_samples(self, lag, residual):
-        sign, pull = self.sweep.target.sign, np.zeros(len(residual))
+        sign, pointwise_gradient = self.sweep.target.sign, np.zeros(len(residual))
         left = residual - forward(self.sweep, self.scale**2 * lag)
         # the second round restores what cancellation has lost in the first
         for _ in range(2):
-            pull = pull - sign * self.root * self.factor.solve(sign * self.root * left)
-            tau = transpose(self.sweep, pull) - lag
+            pointwise_gradient = pointwise_gradient - sign * self.root * self.factor.solve(
+                sign * self.root * left
+            )
+            tau = transpose(self.sweep, pointwise_gradient) - lag
             move = self.scale**2 * tau
             with np.errstate(divide="ignore", invalid="ignore"):
-                x = np.where(self.weights > 0, pull / self.weights, 0.0)
+                x = np.where(self.weights > 0, pointwise_gradient / self.weights, 0.0)
             left = residual + forward(self.sweep, move) + self.stiffness * x
         return tau, move, x
 
@@ -145,7 +147,7 @@ def forward(sweep, direction):
 
 def transpose(sweep, multipliers):
     """``D^T multipliers``."""
-    return sweep.adjoint(np.ascontiguousarray(sweep.target.sign * multipliers, dtype=np.float64))
+    return sweep.rmatvec(np.ascontiguousarray(sweep.target.sign * multipliers, dtype=np.float64))
 
 
 def safe_exp(power):
