@@ -4,15 +4,30 @@ The method is that of Arratia, El Daou and Gzyl, "Classification by Separating H
 An Entropic Approach". Start with :class:`EntropicClassifier`.
 """
 
-from ._version import __version__
-from .classifier import EntropicClassifier
-from .features.monomials import Monomials
-from .model_file import load_model
-from .separation import separability
-from .solvers import solve
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-# Names that cost an import of their own, which most programs do without.
-_LAZY = {"EntropicClassifierCV": "model_selection", "show_config": "config"}
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from .classifier import EntropicClassifier
+    from .config import show_config
+    from .features.monomials import Monomials
+    from .model_file import load_model
+    from .model_selection import EntropicClassifierCV
+    from .separation import separability
+    from .solvers import solve
+
+# Where each public name is defined: loaded when it is first used, and with it scikit-learn.
+_HOMES = {
+    "EntropicClassifier": "classifier",
+    "EntropicClassifierCV": "model_selection",
+    "Monomials": "features.monomials",
+    "load_model": "model_file",
+    "separability": "separation",
+    "show_config": "config",
+    "solve": "solvers",
+}
 
 __all__ = [
     "EntropicClassifier",
@@ -27,12 +42,11 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name not in _LAZY:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *__all__})

@@ -1,5 +1,6 @@
 """The package from outside: its names, what importing it loads, what it tells about itself."""
 
+import ast
 import io
 import os
 import subprocess
@@ -28,9 +29,12 @@ def test_the_version_is_the_distributions():
 
 
 LOADED = """
-import sys, sklearn.linear_model
+import sys
 before = set(sys.modules)
 import entropic
+dir(entropic)
+for name in sys.argv[1:]:
+    getattr(entropic, name)
 print(*set(sys.modules) - before)
 """
 
@@ -51,10 +55,38 @@ def run(script, *arguments):
     return done.stdout.split()
 
 
-def test_import_loads_nothing_optional():
-    loaded = run(LOADED)
-    assert "entropic.classifier" in loaded
-    assert not set(OPTIONAL) & {name.partition(".")[0] for name in loaded}
+def libraries(*names, before=""):
+    """What using public names of the package loads, beside what an import before it does."""
+    return {module.partition(".")[0] for module in run(before + LOADED, *names)}
+
+
+def test_importing_the_package_loads_no_library():
+    assert not libraries() & {"numpy", "scipy", "sklearn", *OPTIONAL}
+
+
+def test_public_names_load_nothing_optional():
+    names = [name for name in entropic.__all__ if name != "load_model"]
+    loaded = libraries(*names, before="import sklearn.linear_model")
+    assert "entropic" in loaded and not loaded & set(OPTIONAL)
+
+
+def test_a_star_import_gives_every_public_name():
+    names = {}
+    exec("from entropic import *", names)
+    assert set(entropic.__all__) <= set(names)
+
+
+def test_type_checkers_see_the_names_that_are_loaded_lazily():
+    source = ast.parse(Path(entropic.__file__).read_text())
+    seen = {
+        alias.name: node.module
+        for block in source.body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in block.body
+        for alias in node.names
+    }
+    assert seen == entropic._HOMES
+    assert set(entropic.__all__) == {*seen, "__version__"}
 
 
 def test_fits_and_predicts_without_any_optional_library():

@@ -15,8 +15,10 @@ import pytest
 import real_data
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer
 
-from entropic import EntropicClassifier, load_model
-from entropic.command.main import _forewarned, main
+from entropic import EntropicClassifier, checks, load_model
+from entropic.command import options
+from entropic.command.fit import _forewarned
+from entropic.command.main import main
 from entropic.command.tables import read
 
 COMMAND = [sys.executable, "-m", "entropic"]
@@ -519,6 +521,58 @@ def test_an_interruption_is_answered_and_leaves_nothing(write, tmp_path):
     assert error.splitlines()[-1] == "entropic: interrupted"
     assert not model.exists() and len(list(tmp_path.iterdir())) == 1
     assert answered < 10  # a second on a quiet machine
+
+
+ENDLESS = """
+import sys
+from entropic.command.main import main
+print("under way", flush=True)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2, 0.5, 1.0, 1.5])
+def test_an_interruption_while_libraries_load_is_one_line(write, seconds):
+    X = np.random.default_rng(0).normal(size=(1000, 20)).round(2)
+    path = write(as_csv([[*row, index % 2] for index, row in enumerate(X)]))
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, "fit", path, "--target", "-1", "--degree", "3",
+         "--tol", "0", "--max-iter", "1000000", "--solver", "spectral"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    process.stdout.readline()
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+    assert (process.returncode, out, error) == (130, "", "entropic: interrupted\n")
+
+
+# ------------------------------------------------------------------ arguments
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--version"], ["fit", "--help"], ["fit"], ["fit", "x", "--degree", "one"]]
+)
+def test_arguments_are_answered_before_any_library_is_loaded(arguments):
+    script = (
+        "import sys; from entropic.command.main import main; main(sys.argv[1:]); "
+        "sys.exit(str(set(sys.modules) & {'numpy', 'scipy', 'sklearn'}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True
+    )
+    assert done.stderr.splitlines()[-1] == "set()"
+
+
+def test_options_are_the_classifiers_own():
+    ours = EntropicClassifier().get_params()
+    assert {name: ours[name] for name in options.DEFAULTS} == options.DEFAULTS
+    # code, an array by feature, and what only a second fit could use
+    assert set(ours) - set(options.DEFAULTS) == {
+        "callback", "monotonic_cst", "verbose", "warm_start",
+    }  # fmt: skip
+    assert (options.SOLVERS, options.CONSTRAINTS) == (checks.SOLVERS, checks.CONSTRAINTS)
 
 
 # ------------------------------------------------------------------- real data

@@ -1,0 +1,193 @@
+"""``entropic fit``: from files to a classifier, a report and a model."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import numpy as np
+
+from entropic.classifier import EntropicClassifier
+from entropic.features.limits import listing_of, monomials_called
+from entropic.files import check_writable
+from entropic.kernels.threads import effective_threads
+from entropic.rows import rows_of
+from entropic.rows.listing import LARGEST_INDEX
+from entropic.rows.monomial_rows import MonomialRows
+from entropic.rows.work import SPARSE_NUMBER, Work
+
+from .encoding import IndexedEncoder, TableEncoder, label_cells
+from .labels import Labels
+from .options import layout_of
+from .preprocessing import Preprocessing
+from .report import Report, data_lines, fit_lines, held_out_lines, notes
+from .tables import Table, read
+
+# A fit that is expected to take more seconds than this says so, and shows its steps.
+LONG = 20
+USUAL_SWEEPS = 40
+
+
+def fit(options):
+    """Learn two classes from the rows of files, report on held-out rows, save the model."""
+    if not 0 <= options.holdout < 1:
+        raise ValueError(f"--holdout {options.holdout:g} is not a share of at least 0 below 1.")
+    if not 0 <= options.seed < 2**32:
+        raise ValueError(f"--seed {options.seed} is not a number from 0 to {2**32 - 1}.")
+    if options.model is not None:
+        check_writable(options.model)
+    layout = layout_of(options)
+    rows = read(options.files, **layout)
+    target, dropped = _columns(rows, options)
+    raw = rows.labels if target is None else label_cells(rows, target)
+    labels = Labels.learn(raw, options.positive)
+    truth, _ = labels.apply(raw)
+    train, test = np.arange(rows.n_rows), None
+    if options.test is None and options.holdout:
+        train, test = _split(truth, options.holdout, options.seed)
+    training = rows.take(train)
+    encoder = (
+        IndexedEncoder.learn(training)
+        if target is None
+        else TableEncoder.learn(training, target, dropped)
+    )
+    X = encoder.matrix(training)
+    report = Report()
+    held_out, dotted = None if test is None else rows.take(test), False
+    held_truth = None if test is None else truth[test]
+    if options.test is not None:
+        held_out = read([options.test], **{**layout, **encoder.reading})
+        held_X = encoder.matrix(held_out)
+        held_truth, dotted = labels.apply(encoder.raw_labels(held_out))
+    elif test is not None:
+        held_X = encoder.matrix(held_out)
+
+    classifier = _classifier(options, labels, target)
+    if _forewarned(X, classifier):
+        classifier.callback = _show_step
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        classifier.fit(X, truth[train])
+    classifier.preprocessing_ = Preprocessing(encoder, labels)
+
+    report.section(
+        "Data", data_lines(options.files, training, held_out, options.test, encoder, truth, labels)
+    )
+    report.section("Fit", fit_lines(classifier, len(train)))
+    if held_out is not None:
+        lines, confusion = held_out_lines(
+            held_truth, classifier.predict(held_X), ~classifier.in_band(held_X), labels
+        )
+        report.section("Held-out rows", lines, confusion)
+    report.notes += notes(encoder, training, held_out, dotted)
+    report.notes += [" ".join(str(warning.message).split()) for warning in caught]
+    if options.model is not None:
+        classifier.save(options.model)
+        report.section("Model", [("saved in", options.model)])
+    report.show()
+
+
+def _columns(rows, options):
+    """Names of the label column and of those to leave out; None for rows that are no table."""
+    if not isinstance(rows, Table):
+        for option in ("target", "drop"):
+            if getattr(options, option):
+                raise ValueError(f"--{option} has no meaning for LIBSVM files; leave it out.")
+        return None, []
+    target = options.target
+    if target is None:
+        if not all(name.startswith("sklearn:") for name in options.files):
+            shown = ", ".join(rows.names[:12]) + (", ..." if len(rows.names) > 12 else "")
+            raise ValueError(f"give the column of labels with --target; the columns are {shown}.")
+        target = "target"
+    target = rows.find(target, "--target")
+    dropped = [rows.find(name, "--drop") for name in options.drop]
+    if target in dropped:
+        raise ValueError(f"--drop {target!r} is the column of labels; drop others.")
+    return target, dropped
+
+
+def _split(truth, share, seed):
+    """Positions of the rows to fit and of those held out, with the classes in proportion."""
+    from sklearn.model_selection import train_test_split
+
+    try:
+        train, test = train_test_split(
+            np.arange(len(truth)), test_size=share, random_state=seed, stratify=truth
+        )
+    except ValueError:
+        counts = dict(zip(*np.unique(truth, return_counts=True), strict=True))
+        few = min(counts, key=counts.get)
+        raise ValueError(
+            f"--holdout {share:g} leaves a part without one of the classes ({few!s} has "
+            f"{counts[few]} of {len(truth)} rows); give --test FILE or --holdout 0."
+        ) from None
+    train.sort()
+    test.sort()
+    if len(np.unique(truth[train])) < 2:
+        raise ValueError(f"--holdout {share:g} leaves a single class to fit; hold out less.")
+    return train, test
+
+
+def _classifier(options, labels, target):
+    parameters = {
+        name: getattr(options, name)
+        for name in EntropicClassifier().get_params()
+        if hasattr(options, name)
+    }
+    parameters["class_weight"] = _class_weight(options.class_weight, labels)
+    if target is not None and options.standardize == "auto":
+        parameters["standardize"] = True  # a table, however large, is no text corpus
+    parameters.pop("verbose")
+    if options.verbose:
+        parameters["callback"] = _show_step
+    return EntropicClassifier(**parameters)
+
+
+def _forewarned(X, classifier):
+    """Say on standard error what a long fit will cost, before it begins; whether it was said."""
+    listing = listing_of(X.shape[1], classifier.degree, classifier.interaction_only)
+    if listing.n_monomials > LARGEST_INDEX:
+        return False  # refused by the fit
+    rows = MonomialRows(rows_of(X), listing)
+    if rows.columns is None:
+        seconds = Work.dense(*rows.shape, streamed=True).sweep
+    else:
+        seconds = rows.n_entries * SPARSE_NUMBER
+    seconds /= effective_threads(classifier.n_jobs, rows.n_entries)
+    if seconds * USUAL_SWEEPS < LONG:
+        return False
+    print(
+        f"{monomials_called(listing)}; one sweep over {rows.n_samples} rows takes about "
+        f"{seconds:.2g} s, and a fit usually {USUAL_SWEEPS} or more: about "
+        f"{seconds * USUAL_SWEEPS / 60:.2g} minutes.",
+        file=sys.stderr,
+        flush=True,
+    )
+    return True
+
+
+def _show_step(figures):
+    shown = (
+        f"{name} {value if isinstance(value, str) else format(value, '.6g')}"
+        for name, value in figures.items()
+        if np.isscalar(value) and value != ""
+    )
+    print(", ".join(shown), file=sys.stderr)
+
+
+def _class_weight(word, labels):
+    if word in (None, "balanced"):
+        return word
+    weights = {}
+    for part in word.split(","):
+        label, _, weight = part.rpartition("=")
+        known = {str(name): name for name in (labels.negative, labels.positive)}
+        try:
+            weights[known[label.strip()]] = float(weight)
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"--class-weight {part!r} is neither balanced nor LABEL=WEIGHT with one of the "
+                f"labels {', '.join(known)}."
+            ) from None
+    return weights
