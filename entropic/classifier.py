@@ -32,6 +32,9 @@ _READING = dict(accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
 class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
     """Separate two classes by the hyperplane or polynomial surface of least entropy.
 
+    The paper's main form of the problem is ``constraint="equality", slack=0`` with ``bound=1``.
+    The defaults are another corner of it: the one that did best of 96 on real tables.
+
     Parameters
     ----------
     degree : int
@@ -44,7 +47,7 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
         Weight of the data against the coefficients' entropy.
     constraint : {"equality", "inequality"}
         Whether margins are asked to equal their entropic value (Problem 2 of the paper) or
-        only to reach it (Problem 1).
+        only to reach it (Problem 1), so that rows far on their own side have no say.
     slack : float
         How softly the constraint is held; 0 is the paper's exact constraint, which has a
         solution for separable classes only.
@@ -121,10 +124,10 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
         degree=1,
         *,
         interaction_only=False,
-        bound=1.0,
+        bound=2.0,
         C=1.0,
-        constraint="equality",
-        slack=0.1,
+        constraint="inequality",
+        slack=10.0,
         margin=0.0,
         fit_intercept=True,
         standardize="auto",

@@ -1,5 +1,6 @@
 """scikit-learn's own checks of an estimator, all of them, with none expected to fail."""
 
+from paper_sets import PAPER
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from entropic import EntropicClassifier, EntropicClassifierCV
@@ -8,7 +9,7 @@ from entropic import EntropicClassifier, EntropicClassifierCV
 @parametrize_with_checks(
     [
         EntropicClassifier(),
-        EntropicClassifier(constraint="inequality", slack=1.0, class_weight="balanced"),
+        EntropicClassifier(**PAPER, class_weight="balanced"),
         EntropicClassifier(degree=2),
         EntropicClassifierCV(degrees=(1,), bounds=(1.0,), slacks=(0.1, 1.0)),
     ]

@@ -143,7 +143,8 @@ def test_the_estimator(data, bound, slack, constraint):
 
 
 def test_labels_that_contradict_each_other():
-    model = EntropicClassifier(slack=1e-6).fit([[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1])
+    model = EntropicClassifier(constraint="equality", slack=1e-6)
+    model.fit([[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 1])
     assert model.converged_ and np.all(np.abs(model.decision_function([[0.0], [1.0]])) < 1e-9)
 
 
@@ -152,5 +153,6 @@ def test_the_margins_path_ends_quietly_with_a_coefficient_on_its_bound():
     for seed in (218, 232, 255, 256):
         rng = np.random.default_rng(seed)
         rows, weights = rng.normal(size=(4, 3)), 10.0 ** rng.integers(-6, 6, 4)
-        model = EntropicClassifier(slack=0.0).fit(rows, [0, 1, 1, 0], weights)
+        model = EntropicClassifier(bound=1.0, constraint="equality", slack=0.0)
+        model.fit(rows, [0, 1, 1, 0], weights)
         assert np.all(np.isfinite(model.decision_function(rows)))

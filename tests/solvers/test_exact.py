@@ -127,7 +127,7 @@ def test_margins_far_below_the_smallest_double():
 def test_the_estimator_warns_with_the_proof_and_keeps_a_model():
     X, y = make_circles(200, noise=0.1, random_state=0)
     with pytest.warns(ConvergenceWarning, match="No coefficients in the box separate.*slack > 0"):
-        model = EntropicClassifier(slack=0).fit(X, y)
+        model = EntropicClassifier(constraint="equality", slack=0).fit(X, y)
     assert model.status_ == "not_separable" and not model.converged_
     assert np.all(np.isfinite(model.decision_function(X)))
     assert set(model.predict(X)) <= {0, 1}
@@ -138,7 +138,10 @@ def test_interruption_is_kept():
     X, y = SETS["moons"]
     seen = []
     model = EntropicClassifier(
-        degree=3, slack=0, callback=lambda figures: seen.append(figures) or len(seen) == 3
+        degree=3,
+        constraint="equality",
+        slack=0,
+        callback=lambda figures: seen.append(figures) or len(seen) == 3,
     ).fit(X, y)
     assert model.status_ == "interrupted" and len(seen) == 3
     outcome = solve(D, slack=0, max_iter=2)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from paper_sets import SETS, signed_design
+from paper_sets import PAPER, SETS, signed_design
 from scipy.special import wrightomega
 from sklearn.preprocessing import StandardScaler
 
@@ -214,8 +214,9 @@ def test_monomials_take_the_steps_of_their_expansion():
     X = np.random.default_rng(2).standard_normal((150, 3))
     y = X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0.2
     expanded = Monomials(3).fit(X).transform(StandardScaler().fit_transform(X))
-    plain = EntropicClassifier(solver="spectral", tol=1e-12).fit(expanded, y)
-    cubic = EntropicClassifier(degree=3, solver="spectral", tol=1e-12).fit(X, y)
+    settings = dict(PAPER, solver="spectral", tol=1e-12)
+    plain = EntropicClassifier(**settings).fit(expanded, y)
+    cubic = EntropicClassifier(degree=3, **settings).fit(X, y)
     assert cubic.converged_
     np.testing.assert_allclose(cubic.history_["step"][:15], plain.history_["step"][:15], rtol=1e-6)
     np.testing.assert_allclose(
@@ -283,15 +284,17 @@ def test_the_same_bits_from_every_number_of_threads(sparse, inequality):
         np.testing.assert_array_equal(multipliers, ratio)
 
 
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
 @pytest.mark.parametrize("slack", [0.1, 0.0])
-def test_the_classifier_takes_both_rules(slack):
+def test_the_classifier_takes_both_rules(slack, constraint):
     X = np.random.default_rng(0).standard_normal((150, 4)) * [1, 1e3, 1e-3, 1] + 50
     score = X[:, 0] + X[:, 3] - 100
     X = X[np.abs(score) > 0.5]  # room enough between the classes for the exact constraint
     y = np.where(score[np.abs(score) > 0.5] > 0, "yes", "no")
-    newton = EntropicClassifier(slack=slack, tol=1e-12).fit(X, y)
+    settings = dict(slack=slack, constraint=constraint, bound=1.0)
+    newton = EntropicClassifier(**settings, tol=1e-12).fit(X, y)
     for solver in SOLVERS:
-        model = EntropicClassifier(slack=slack, solver=solver, tol=1e-10).fit(X, y)
+        model = EntropicClassifier(**settings, solver=solver, tol=1e-10).fit(X, y)
         assert model.converged_ and model.n_sweeps_ >= model.n_iter_ > 0
         np.testing.assert_allclose(
             model.decision_function(X), newton.decision_function(X), atol=1e-3
@@ -329,7 +332,7 @@ def test_callback_hears_every_step_and_can_stop():
         heard.append(figures)
         return len(heard) == 5
 
-    model = EntropicClassifier(solver="spectral", callback=callback)
+    model = EntropicClassifier(**PAPER, solver="spectral", callback=callback)
     X = overlapping(80, 3)
     model.fit(X, X[:, 0] > 0.8)
     assert model.status_ == "interrupted" and not model.converged_
@@ -357,7 +360,7 @@ def test_history_is_thinned_when_full(module):
 def test_warm_start_needs_fewer_steps():
     X, y = overlapping(200, 4), np.arange(200) % 2
     X[:, 1] += y
-    model = EntropicClassifier(solver="spectral", warm_start=True, tol=1e-10).fit(X, y)
+    model = EntropicClassifier(**PAPER, solver="spectral", warm_start=True, tol=1e-10).fit(X, y)
     first = model.n_iter_
     coef = model.coef_
     model.fit(X, y)

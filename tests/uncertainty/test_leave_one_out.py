@@ -5,6 +5,7 @@ import pytest
 import real_data
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from paper_sets import PAPER
 
 from entropic import EntropicClassifier
 from entropic.features.design import Design
@@ -57,19 +58,23 @@ def read(name):
     ("name", "settings", "weighted"),
     [
         ("sonar", {}, False),
-        ("sonar", {"bound": 0.3, "slack": 0.01}, False),
-        ("sonar", {"bound": 5.0, "slack": 1.0}, True),
         ("heart_cleveland", {}, True),
-        ("heart_cleveland", {"bound": 0.3, "slack": 0.01}, False),
-        ("heart_cleveland", {"constraint": "inequality"}, True),
         ("banknote", {"degree": 2}, False),
-        ("banknote", {"degree": 2, "bound": 0.3}, True),
-        ("banknote", {"degree": 2, "bound": 0.5, "slack": 1.0}, False),
-        ("banknote", {"degree": 2, "constraint": "inequality"}, False),
-        ("banknote", {"degree": 2, "bound": 5.0, "slack": 0.01}, True),
         ("german_numeric", {}, False),
-        ("german_numeric", {"bound": 5.0, "slack": 0.01}, False),
-        ("german_numeric", {"constraint": "inequality"}, True),
+        ("sonar", PAPER, False),
+        ("sonar", PAPER | {"bound": 0.3, "slack": 0.01}, False),
+        ("sonar", PAPER | {"bound": 5.0, "slack": 1.0}, True),
+        ("heart_cleveland", PAPER, True),
+        ("heart_cleveland", PAPER | {"bound": 0.3, "slack": 0.01}, False),
+        ("heart_cleveland", PAPER | {"constraint": "inequality"}, True),
+        ("banknote", PAPER | {"degree": 2}, False),
+        ("banknote", PAPER | {"degree": 2, "bound": 0.3}, True),
+        ("banknote", PAPER | {"degree": 2, "bound": 0.5, "slack": 1.0}, False),
+        ("banknote", PAPER | {"degree": 2, "constraint": "inequality"}, False),
+        ("banknote", PAPER | {"degree": 2, "bound": 5.0, "slack": 0.01}, True),
+        ("german_numeric", PAPER, False),
+        ("german_numeric", PAPER | {"bound": 5.0, "slack": 0.01}, False),
+        ("german_numeric", PAPER | {"constraint": "inequality"}, True),
     ],
 )
 def test_against_fits_without_the_row(name, settings, weighted):
@@ -118,7 +123,7 @@ def test_a_refit_scales_its_columns_anew(monkeypatch, degree):
     rng = np.random.default_rng(4)
     X = rng.gamma(2.0, size=(400, 3))
     y = (X @ [1.0, -1.0, 0.2] + 0.3 * rng.normal(size=400) > 0.1).astype(int)
-    settings = dict(degree=degree, bound=0.1, tol=1e-12)
+    settings = dict(PAPER, degree=degree, bound=0.1, tol=1e-12)
     fitted = EntropicClassifier(**settings).fit(X, y)
     monkeypatch.setattr(leave_one_out, "rescaling", lambda *state: None)
     plain = EntropicClassifier(**settings).fit(X, y).loo_decision_
@@ -175,7 +180,7 @@ def test_separable_and_exact(slack):
     rng = np.random.default_rng(2)
     X = np.r_[rng.normal(-2, 1, (40, 3)), rng.normal(2, 1, (40, 3))]
     y = np.repeat([0, 1], 40)
-    settings = dict(slack=slack, solver="spectral", standardize=False, tol=1e-10)
+    settings = dict(PAPER, slack=slack, solver="spectral", standardize=False, tol=1e-10)
     fitted = EntropicClassifier(**settings).fit(X, y)
     chosen = np.arange(0, 80, 8)
     refitted = []
@@ -198,7 +203,7 @@ def test_every_storage_and_solver_says_the_same(degree):
         ({}, sp.csr_matrix(X)),
         ({}, X.astype(np.float32)),
         ({}, np.asfortranarray(X)),
-        ({"solver": "spectral", "tol": 1e-11}, X),
+        ({"solver": "spectral", "tol": 1e-12}, X),
     ]:
         fitted = EntropicClassifier(degree, **{"standardize": False, "tol": 1e-12} | other)
         loose = 1e-4 if other else 1e-8
