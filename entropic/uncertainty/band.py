@@ -11,29 +11,23 @@ from __future__ import annotations
 import numpy as np
 
 
-def extremes(scores, positive, weights):
-    """Band and separation of scored samples; rows of weight 0 do not count.
+def separation(scores, positive, weights):
+    """g - d: the lowest score of the good class less the highest of the defective one.
 
     Parameters
     ----------
     scores : array of shape (n_samples,)
     positive : bool array of shape (n_samples,)
-        Which samples are of the good class, whose scores should be positive.
+        Which samples are of the good class.
     weights : array of shape (n_samples,) or (1,)
-
-    Returns
-    -------
-    lower, upper : float
-    separation : float
-        g - d; positive where the classes are separated.
+        Rows of weight 0 do not count.
     """
-    counted = np.broadcast_to(weights > 0, scores.shape)
-    good = float(np.min(scores[counted & positive]))
-    defective = float(np.max(scores[counted & ~positive]))
-    return min(good, defective), max(good, defective), good - defective
+    counted = weights > 0
+    good = np.min(np.where(counted & positive, scores, np.inf))
+    return float(good - np.max(np.where(counted & ~positive, scores, -np.inf)))
 
 
-def certainty_band(scores, positive, weights, certainty=1.0):
+def certainty_band(ranking, certainty=1.0):
     """The narrowest band outside which each class errs at most ``1 - certainty`` of the time.
 
     A defective row errs with a score of ``upper`` or more, a good one with ``lower`` or less;
@@ -42,8 +36,8 @@ def certainty_band(scores, positive, weights, certainty=1.0):
 
     Parameters
     ----------
-    scores, positive, weights
-        As for :func:`extremes`; both classes have weight.
+    ranking : Ranking
+        Both classes have weight.
     certainty : float
         In (0, 1].
 
@@ -51,13 +45,14 @@ def certainty_band(scores, positive, weights, certainty=1.0):
     -------
     lower, upper : float
     """
-    lowest, highest, _ = extremes(scores, positive, weights)
+    values, bad, good = ranking.values, ranking.bad, ranking.good
+    lowest_good = float(values[np.argmax(good > 0)])
+    highest_bad = float(values[len(values) - 1 - np.argmax(bad[::-1] > 0)])
+    lowest, highest = min(lowest_good, highest_bad), max(lowest_good, highest_bad)
     if certainty == 1:
         return lowest, highest
-    weights = np.broadcast_to(weights, scores.shape)
-    good, bad = weights * positive, weights * ~positive
-    upper = _beyond(scores, bad, certainty)
-    lower = -_beyond(-scores, good, certainty)
+    upper = _beyond(values, bad, certainty)
+    lower = -_beyond(-values[::-1], good[::-1], certainty)
     if upper <= lower:
         # any point between would do for a band without width
         upper, lower = max(upper, lowest), min(lower, highest)
@@ -71,12 +66,11 @@ def in_band(scores, band):
     return (scores > lower) & (scores < upper)
 
 
-def _beyond(scores, weights, certainty):
+def _beyond(values, weights, certainty):
     """The lowest threshold that at most ``1 - certainty`` of the weight reaches."""
-    counted = weights > 0
-    values, place = np.unique(scores[counted], return_inverse=True)
-    reaching = np.cumsum(np.bincount(place, weights[counted])[::-1])[::-1]
+    reaching = np.cumsum(weights[::-1])[::-1]
     # a share that is met to the last bit counts as met
     allowed = (1 - certainty) * reaching[0] * (1 + 1e-12)
-    last_over = max(np.count_nonzero(reaching > allowed), 1) - 1
+    over = np.count_nonzero(reaching > allowed)
+    last_over = over - 1 if over else np.argmax(weights > 0)
     return float(np.nextafter(values[last_over], np.inf))

@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 from entropic import checks
 
 from . import conformal
-from .band import certainty_band, extremes, in_band
+from .band import certainty_band, in_band, separation
 from .leave_one_out import left_out
 from .probability import confidence, frequencies, probability
+from .ranking import Ranking
 from .report import selective_report
 
 
@@ -39,10 +40,11 @@ class UncertaintyMixin:
         scores, rows, self.loo_decision_ = left_out(
             sweep, box, outcome, sample_weight, rescale=True
         )
-        self.band_ = certainty_band(scores, positive, rows, self.certainty)
+        ranking = Ranking.of(scores, positive, rows)
+        self.band_ = certainty_band(ranking, self.certainty)
+        self.calibration_ = frequencies(ranking)
         functional_margins = sweep.functional_margins + sweep.target.offset
-        self.separation_ = extremes(sweep.target.sign * functional_margins, positive, rows)[2]
-        self.calibration_ = frequencies(scores, positive, rows)
+        self.separation_ = separation(sweep.target.sign * functional_margins, positive, rows)
         if hasattr(self, "conformal_"):
             del self.conformal_
 
@@ -55,7 +57,8 @@ class UncertaintyMixin:
         made to rise with the score (isotonic regression) and kept off 0 and 1. It is what was
         seen, weighted as the fit was, class weights included. The likelier class is always the
         one that ``predict`` names, by the sign of the score: where the frequency says otherwise,
-        it is taken as one half.
+        it is taken as one half, but for 1e-9, so that
+        ``predict_proba(X)[:, 1] >= 0.5`` exactly where ``predict`` says ``classes_[1]``.
 
         Returns
         -------

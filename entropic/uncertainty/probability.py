@@ -6,8 +6,9 @@ at either end of the scale keeps it off 0 and 1: it makes the pure region of n r
 rows of the other class say ``(n + 1)/(n + 2)``, Laplace's rule of succession, and everything
 between stays monotone by itself. Between neighbouring pools the frequency changes over the outer
 tenth of each, so that it is continuous. Last, the likelier class is made the one that the sign of
-the score names: a frequency on the other side of one half becomes one half. On real data that
-costs no likelihood worth mention, and a classifier that contradicts itself would cost more.
+the score names: a frequency on the other side of one half becomes one half, but for 1e-9 towards
+that class. On real data that costs no likelihood worth mention, and a classifier that contradicts
+itself would cost more.
 """
 
 from __future__ import annotations
@@ -18,62 +19,66 @@ from sklearn.isotonic import isotonic_regression
 # The part of a pool's weight at either side over which its frequency turns into its
 # neighbour's. Half, an interpolation between the middles, distorts wide pools.
 RAMP = 0.1
-# What a frequency below one half becomes at a positive score: more than one half in every
-# rounding, less than anyone would bet on.
-BARELY = 0.5 + 1e-9
+# Pools whose frequencies differ by less are one pool.
+ROUNDING = 1e-12
+# How far from one half the frequency is kept on the side of the class that the score names: more
+# than any rounding, less than anyone would bet on.
+BARELY = 1e-9
 
 
-def frequencies(scores, positive, weights):
+def frequencies(ranking):
     """Frequency of the good class by score, as the corners of a rising piecewise linear curve.
 
     Parameters
     ----------
-    scores : array of shape (n_samples,)
-        Leave-one-out scores where there are any.
-    positive : bool array of shape (n_samples,)
-    weights : array of shape (n_samples,) or (1,)
-        A row of weight q counts as q rows, one of weight 0 not at all.
+    ranking : Ranking
+        Of leave-one-out scores. An observation of weight q counts as q.
 
     Returns
     -------
     curve : array of shape (2, n_corners)
         Rising scores, and the frequency at each, strictly between 0 and 1.
     """
-    values, weight, share = _ties(scores, positive, np.broadcast_to(weights, scores.shape))
+    values, weight = ranking.values, ranking.bad + ranking.good
+    share = ranking.good / weight
+    # what does not rise from one score to the next is pooled in any case
+    starts = np.concatenate([[0], np.flatnonzero(share[1:] > share[:-1]) + 1])
+    total = np.add.reduceat(weight, starts)
+    share = np.add.reduceat(ranking.good, starts) / total
     # an imaginary row of each class below and above all others
     pooled = isotonic_regression(
-        np.concatenate([[0.5], share, [0.5]]), sample_weight=np.concatenate([[2], weight, [2]])
+        np.concatenate([[0.5], share, [0.5]]), sample_weight=np.concatenate([[2], total, [2]])
     )
-    first, last = pooled[0], pooled[-1]
-    pooled = pooled[1:-1]
-    starts = np.flatnonzero(np.diff(pooled, prepend=-1.0) != 0)
-    stops = np.append(starts[1:], len(pooled))
-    level = pooled[starts]
+    rises = np.diff(pooled) > ROUNDING
+    first, last = not rises[0], not rises[-1]  # whether an end's pool holds its imaginary rows
+    opening = np.concatenate([[0], np.flatnonzero(rises[1:-1]) + 1])
+    level, starts = pooled[opening + 1], starts[opening]
+    stops = np.append(starts[1:], len(values))
     left, right = _inner_edges(values, weight, starts, stops)
     # The outermost pools keep their level where nothing lies beyond; the pure ones keep it up
     # to the first row of the other class, which is the edge of the band.
     left[0], right[-1] = values[0], values[-1]
-    if first == level[0] and len(level) > 1:
+    if first and len(level) > 1:
         start = values[starts[1]]
         right[0] = start if start < left[1] else values[stops[0] - 1]
-    if last == level[-1] and len(level) > 1:
+    if last and len(level) > 1:
         stop = values[stops[-2] - 1]
         left[-1] = stop if stop > right[-2] else values[starts[-1]]
-    if len(level) == 2 and first == level[0] and last == level[-1]:
+    if len(level) == 2 and first and last:
         right[0], left[-1] = values[stops[0] - 1], values[starts[1]]
     curve = np.array([np.ravel([left, right], order="F"), np.repeat(level, 2)])
     return _through_zero(curve)
 
 
 def probability(curve, scores):
-    """Probability of the good class at some scores: above one half for positive ones only.
+    """Probability of the good class at some scores: above one half for positive ones, else below.
 
     Returns
     -------
     array of the shape of ``scores``
     """
     level = np.interp(scores, *curve)
-    return np.where(scores > 0, np.maximum(level, BARELY), np.minimum(level, 0.5))
+    return np.where(scores > 0, np.maximum(level, 0.5 + BARELY), np.minimum(level, 0.5 - BARELY))
 
 
 def confidence(scores, curve):
@@ -88,23 +93,19 @@ def confidence(scores, curve):
         Equal for rows that tie.
     """
     good = probability(curve, scores)
-    order = np.column_stack([np.where(scores > 0, good, 1 - good), np.abs(scores)])
-    return np.unique(order, axis=0, return_inverse=True)[1].ravel()
-
-
-def _ties(scores, positive, weights):
-    """Distinct scores of weight, with the weight and the share of the good class at each."""
-    counted = weights > 0
-    values, place = np.unique(scores[counted], return_inverse=True)
-    total = np.bincount(place, weights[counted])
-    good = np.bincount(place, weights[counted] * positive[counted])
-    return values, total, good / total
+    keys = np.array([np.abs(scores), np.where(scores > 0, good, 1 - good)])
+    order = np.lexsort(keys)
+    new = np.any(np.diff(keys[:, order], axis=1) != 0, axis=0)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.concatenate([[0], np.cumsum(new)])
+    return place
 
 
 def _inner_edges(values, weight, starts, stops):
     """Scores at which the outer tenths of every pool begin and end."""
-    below = np.cumsum(weight) - weight / 2
-    floor = (np.cumsum(weight) - weight)[starts]
+    below = np.cumsum(weight)
+    floor = below[starts] - weight[starts]
+    below -= weight / 2
     total = np.add.reduceat(weight, starts)
     edges = []
     for part in (RAMP, 1 - RAMP):

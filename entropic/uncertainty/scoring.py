@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from .probability import frequencies, probability
+from .ranking import Ranking
 
 
 def neg_log_loss(scores, positive, weights):
     """Mean logarithm of the empirical probability of the row's own class."""
-    chance = probability(frequencies(scores, positive, weights), scores)
+    chance = probability(frequencies(Ranking.of(scores, positive, weights)), scores)
     return _mean(np.log(np.where(positive, chance, 1 - chance)), weights)
 
 

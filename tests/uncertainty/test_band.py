@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from entropic import EntropicClassifier
-from entropic.uncertainty.band import certainty_band, extremes, in_band
+from entropic.uncertainty.band import certainty_band, in_band, separation
+from entropic.uncertainty.ranking import Ranking
 
 
 @st.composite
@@ -33,16 +34,21 @@ def test_extremes_of_overlapping_and_of_separated_classes():
     positive = np.array([False, False, True, True])
     weights = np.ones(1)
     scores = np.array([-1.0, 0.5, -0.2, 2.0])
-    assert_allclose(extremes(scores, positive, weights), (-0.2, 0.5, -0.7))
-    assert_allclose(extremes(np.array([-2.0, -1, 1, 2]), positive, weights), (-1, 1, 2))
-    # the same rows counted in part
-    assert_allclose(extremes(scores, positive, np.array([1.0, 0, 0, 1])), (-1, 2, 3))
+    cases = [
+        (scores, weights, (-0.2, 0.5, -0.7)),
+        (np.array([-2.0, -1, 1, 2]), weights, (-1, 1, 2)),
+        # the same rows counted in part
+        (scores, np.array([1.0, 0, 0, 1]), (-1, 2, 3)),
+    ]
+    for values, counted, expected in cases:
+        found = certainty_band(Ranking.of(values, positive, counted))
+        assert_allclose((*found, separation(values, positive, counted)), expected)
 
 
 @given(scored(), st.sampled_from([0.5, 0.8, 0.9, 0.99]))
 def test_a_certainty_bounds_the_errors_of_each_class_and_no_narrower_band_does(data, certainty):
     scores, positive, weights = data
-    band = certainty_band(scores, positive, weights, certainty)
+    band = certainty_band(Ranking.of(*data), certainty)
     lower, upper = band
     assert lower <= upper
     allowed = (1 - certainty) * (1 + 1e-9)
@@ -55,16 +61,18 @@ def test_a_certainty_bounds_the_errors_of_each_class_and_no_narrower_band_does(d
         assert error_rates(*data, (lower, narrower))[0] > 1 - certainty
         narrower = np.min(scores[inner & positive & (weights > 0)])
         assert error_rates(*data, (narrower, upper))[1] > 1 - certainty
-    outermost = certainty_band(scores, positive, weights)
+    outermost = certainty_band(Ranking.of(*data))
     assert np.nextafter(lower, np.inf) >= outermost[0]
     assert np.nextafter(upper, -np.inf) <= outermost[1]
 
 
 def test_no_band_where_none_is_needed():
     scores, positive = np.array([-3.0, -1, 2, 3]), np.array([False, False, True, True])
-    assert certainty_band(scores, positive, np.ones(1), 0.9) == (0.0, 0.0)
-    assert certainty_band(scores + 5, positive, np.ones(1), 0.9)[0] == pytest.approx(4.0)
-    assert certainty_band(scores, positive, np.ones(1)) == (-1.0, 2.0)
+    ranking = Ranking.of(scores, positive, np.ones(1))
+    assert certainty_band(ranking, 0.9) == (0.0, 0.0)
+    above = Ranking.of(scores + 5, positive, np.ones(1))
+    assert certainty_band(above, 0.9)[0] == pytest.approx(4.0)
+    assert certainty_band(ranking) == (-1.0, 2.0)
 
 
 def test_the_classifier_takes_the_leave_one_out_scores():
@@ -107,3 +115,15 @@ def test_a_label_that_does_not_fit_is_refused(labels, reject):
     fitted = EntropicClassifier().fit(X, np.array(labels)[[0, 0, 0, 1, 0, 1, 1, 1]])
     with pytest.raises(ValueError, match="reject_label"):
         fitted.predict_with_reject(X, reject)
+
+
+@given(scored())
+def test_a_ranking_holds_the_weight_of_each_class_at_each_score(data):
+    scores, positive, weights = data
+    ranking = Ranking.of(*data)
+    assert np.all(np.diff(ranking.values) > 0)
+    for value, bad, good in zip(ranking.values, ranking.bad, ranking.good, strict=True):
+        assert bad == np.sum(weights[(scores == value) & ~positive])
+        assert good == np.sum(weights[(scores == value) & positive])
+    assert np.sum(ranking.bad + ranking.good) == np.sum(weights)
+    assert np.all(ranking.bad + ranking.good > 0)

@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from entropic import EntropicClassifier
-from entropic.uncertainty.probability import frequencies, probability
+from entropic.uncertainty.probability import confidence, frequencies, probability
+from entropic.uncertainty.ranking import Ranking
 
 
 @given(
@@ -24,19 +25,22 @@ from entropic.uncertainty.probability import frequencies, probability
 def test_a_rising_curve_off_its_ends(rows):
     scores, positive, weights = map(np.array, zip(*rows, (0, False, 1), (1, True, 1), strict=True))
     scores, weights = scores / 2.0, weights.astype(float)
-    curve = frequencies(scores, positive, weights)
+    curve = frequencies(Ranking.of(scores, positive, weights))
     assert np.all(np.diff(curve[0]) >= 0) and np.all(np.diff(curve[1]) >= 0)
     assert curve[1][0] > 0 and curve[1][-1] < 1
     at = np.linspace(-4, 4, 81)
     good = probability(curve, at)
     assert np.all(np.diff(good) >= 0)
-    assert np.all((good > 0.5) == (at > 0))
+    assert_array_equal(good >= 0.5, at > 0)
+    assert_array_equal(1 - good >= 0.5, at <= 0)
     # a weight is a number of rows
     counts = weights.astype(int)
-    again = frequencies(np.repeat(scores, counts), np.repeat(positive, counts), np.ones(1))
+    again = frequencies(
+        Ranking.of(np.repeat(scores, counts), np.repeat(positive, counts), np.ones(1))
+    )
     assert_allclose(probability(again, at), good, rtol=1e-9)
     # the other class's probability is the complement at the mirrored score
-    mirrored = probability(frequencies(-scores, ~positive, weights), -at)
+    mirrored = probability(frequencies(Ranking.of(-scores, ~positive, weights)), -at)
     assert_allclose(mirrored[at != 0], 1 - good[at != 0], atol=1e-8)
 
 
@@ -45,7 +49,7 @@ def test_regions_of_certainty_say_n_plus_1_of_n_plus_2():
     mixed, labels = np.linspace(-1, 1, 40), np.tile([True, False], 20)
     scores = np.concatenate([low, mixed, high])
     positive = np.concatenate([np.zeros(30, bool), labels, np.ones(18, bool)])
-    curve = frequencies(scores, positive, np.ones(1))
+    curve = frequencies(Ranking.of(scores, positive, np.ones(1)))
     lower, upper = mixed[0], mixed[-1]
     assert_allclose(probability(curve, np.array([-9.0, -2.5, lower])), 1 / 32)
     assert_allclose(probability(curve, np.array([upper, 2.5, 9.0])), 19 / 20)
@@ -57,17 +61,19 @@ def test_a_region_too_small_for_its_claim_joins_its_neighbour():
     """One row on top of forty that are nine tenths good: 2 of 3 would be a fall."""
     scores = np.arange(52.0) - 11
     positive = np.concatenate([np.zeros(11, bool), np.arange(40) % 10 > 0, [True]])
-    curve = frequencies(scores, positive, np.ones(1))
+    curve = frequencies(Ranking.of(scores, positive, np.ones(1)))
     assert np.all(np.diff(curve[1]) >= 0)
     assert curve[1][-1] > 0.9
 
 
 def test_separable_classes():
     scores = np.array([-3.0, -2, -1, 1, 2])
-    curve = frequencies(scores, scores > 0, np.ones(1))
+    curve = frequencies(Ranking.of(scores, scores > 0, np.ones(1)))
     assert_allclose(probability(curve, np.array([-9, -1])), 1 / 5)
     assert_allclose(probability(curve, np.array([1, 9])), 3 / 4)
-    assert probability(curve, np.array([0.0])) == 0.5
+    # the score 0 is of the class that predict gives it
+    assert_allclose(probability(curve, np.array([0.0])), 0.5, rtol=1e-8)
+    assert probability(curve, np.array([0.0])) < 0.5
 
 
 @pytest.mark.parametrize("slack", [0.0, 0.1])
@@ -136,3 +142,25 @@ def test_log_loss_and_calibration_on_real_rows(file, options):
         peer[held] = other.fit(X[rows], truth[rows]).predict_proba(X[held])[:, 1]
     assert log_loss(truth, good) <= log_loss(truth, peer) + 0.02
     assert calibration_error(good, truth) <= 0.05
+
+
+def test_thresholded_probabilities_are_predictions():
+    """Rows whose frequency contradicts their score, and the score 0 itself."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = rng.random(300) < np.where(X[:, 0] > 0, 0.55, 0.4)
+    fitted = EntropicClassifier().fit(X, y)
+    rows = np.r_[rng.normal(size=(100_000, 4)), np.zeros((1, 4))]
+    good = fitted.predict_proba(rows)[:, 1]
+    assert np.sum(np.abs(good - 0.5) < 1e-8) > 100
+    assert_array_equal(good >= 0.5, fitted.predict(rows))
+    fitted.coef_, fitted.intercept_ = fitted.coef_ * 0, fitted.intercept_ * 0
+    assert not fitted.predict(rows[:1]) and fitted.predict_proba(rows[:1])[0, 1] < 0.5
+
+
+def test_confidence_orders_rows_by_probability_and_then_by_distance():
+    curve = np.array([[-2.0, -1.0, 1.0, 2.0], [0.1, 0.4, 0.6, 0.9]])
+    scores = np.array([3.0, -4.0, 1.5, 4.0, -1.5, 3.0, 0.0])
+    said = np.maximum(probability(curve, scores), 1 - probability(curve, scores))
+    assert_allclose(said, [0.9, 0.9, 0.75, 0.9, 0.75, 0.9, 0.5])
+    assert_array_equal(confidence(scores, curve), [2, 3, 1, 3, 1, 2, 0])

@@ -1,0 +1,54 @@
+"""Scored observations in rising order: sorted once a fit, for the band and the probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How much of each class lies at every score.
+
+    Attributes
+    ----------
+    values : array of shape (n_values,)
+        The distinct scores of observations with weight, rising.
+    bad, good : arrays of shape (n_values,)
+        Weight of the defective and of the good class at each of them.
+    """
+
+    values: np.ndarray
+    bad: np.ndarray
+    good: np.ndarray
+
+    @classmethod
+    def of(cls, scores, positive, weights):
+        """Rank scores; rows of weight 0 do not count.
+
+        Parameters
+        ----------
+        scores : array of shape (n_samples,)
+        positive : bool array of shape (n_samples,)
+            Which samples are of the good class, whose scores should be positive.
+        weights : array of shape (n_samples,) or (1,)
+        """
+        least = weights.min()
+        if least == weights.max():
+            weights = weights[:1]
+        elif least == 0:
+            counted = np.flatnonzero(weights)
+            scores, positive, weights = scores[counted], positive[counted], weights[counted]
+        order = np.argsort(scores)
+        values = scores[order]
+        if len(weights) > 1:
+            weights = weights[order]
+        good = weights * positive[order]
+        bad = weights - good
+        new = values[1:] != values[:-1]
+        if not np.all(new):
+            starts = np.concatenate([[0], np.flatnonzero(new) + 1])
+            values = values[starts]
+            bad, good = np.add.reduceat(bad, starts), np.add.reduceat(good, starts)
+        return cls(values, bad, good)
