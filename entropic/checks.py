@@ -369,3 +369,16 @@ def check_box(lower, upper, n_features):
             "too close for their size; widen the box, or take its centre into the offset."
         )
     return lower, upper
+
+
+def is_array(value, kind, *shape):
+    """Whether a value is an array of a kind of type ("f", "i", "U", ...) and a shape.
+
+    ``None`` in the shape is any length. For attributes that come from a file.
+    """
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype.kind in kind
+        and value.ndim == len(shape)
+        and all(n is None or n == length for n, length in zip(shape, value.shape, strict=True))
+    )

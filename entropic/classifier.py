@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import numpy as np
@@ -17,7 +18,7 @@ from .features.scaling import design_of
 from .kernels.backend import Box
 from .kernels.loss import Loss
 from .kernels.threads import effective_threads
-from .model_file import save
+from .model_format import save, stored
 from .rows.sweep import Sweep, sweeps
 from .rows.target import Target
 from .solvers.outcome import Status
@@ -29,6 +30,7 @@ from .uncertainty.mixin import UncertaintyMixin
 _READING = dict(accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
 
 
+@stored("EntropicClassifier")
 class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
     """Separate two classes by the hyperplane or polynomial surface of least entropy.
 
@@ -384,4 +386,39 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
         ValueError
             If the place cannot be written to, or a parameter is no plain data.
         """
-        save(self, path)
+        check_is_fitted(self)
+        kept = copy.copy(self)
+        kept.callback = None  # code; predictions do not need it
+        save(kept, path)
+
+    def _check_loaded(self):
+        """Refuse fitted attributes, as of a file, that do not fit each other.
+
+        Parameters that are newer than the file take their defaults.
+        """
+        for name, value in type(self)().get_params().items():
+            vars(self).setdefault(name, value)
+        self._check_parameters()
+        n_features, classes, names = (
+            vars(self).get(name) for name in ("n_features_in_", "classes_", "feature_names_in_")
+        )
+        if type(n_features) is not int or n_features < 1:
+            raise ValueError("its number of features is damaged")
+        if not checks.is_array(classes, "biufOU", 2):
+            raise ValueError("its classes are no two labels")
+        if not checks.is_array(self.coef_, "f", 1, None) or not checks.is_array(
+            self.intercept_, "f", 1
+        ):
+            raise ValueError("its coefficients have the wrong shape")
+        if names is not None and not checks.is_array(names, "O", n_features):
+            raise ValueError("its names of features are damaged")
+        if type(self.monomials_) is not Monomials:
+            raise ValueError("its monomials are of another type")
+        self.monomials_.check(n_features, self.coef_.shape[1])
+        scores = self.decision_function(sp.csr_array((1, n_features)))
+        if not np.isfinite(scores).all():
+            raise ValueError("its coefficients are not finite")
+        self._check_loaded_uncertainty()
+        preprocessing = getattr(self, "preprocessing_", None)
+        if preprocessing is not None:
+            preprocessing.check(self)

@@ -23,12 +23,7 @@ def read_bytes(path):
     ValueError
         If there is no such file, or it cannot be read, or its compression is damaged.
     """
-    try:
-        content = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {str(path)!r}.") from None
-    except OSError as error:
-        raise ValueError(f"cannot read {str(path)!r}: {error.strerror or error}.") from None
+    content = raw_bytes(path)
     for start, decompress in _COMPRESSED.items():
         if content.startswith(start):
             try:
@@ -38,6 +33,22 @@ def read_bytes(path):
                     f"{str(path)!r} is damaged: its compressed content cannot be read ({error})."
                 ) from None
     return content
+
+
+def raw_bytes(path):
+    """The content of a file as it is.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or it cannot be read.
+    """
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {str(path)!r}.") from None
+    except OSError as error:
+        raise ValueError(f"cannot read {str(path)!r}: {error.strerror or error}.") from None
 
 
 def check_writable(path):

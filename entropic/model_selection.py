@@ -12,12 +12,23 @@ from itertools import product
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    TimeSeriesSplit,
+    check_cv,
+)
 
 from . import checks
 from .classifier import EntropicClassifier
 from .features.design import Design
 from .features.limits import listing_of
+from .model_format import stored
 from .rows import rows_of
 from .rows.memory import machine_memory
 from .rows.monomial_rows import MonomialRows
@@ -53,6 +64,21 @@ STORED_SHARE = 8
 SEARCH_TOL = 1e-6
 
 
+# The kinds of folds that a saved search may have been told to use.
+for _folds in (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    TimeSeriesSplit,
+):
+    stored(_folds.__name__)(_folds)
+
+
+@stored("EntropicClassifierCV")
 class EntropicClassifierCV(EntropicClassifier):
     """An EntropicClassifier that chooses its own degree, bound, C, slack and constraint.
 

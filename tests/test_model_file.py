@@ -1,11 +1,18 @@
 """Models on disk: they come back bit by bit, and nothing else comes in."""
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import os
 import pickle
 import stat
+import subprocess
+import sys
+import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +21,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from entropic import EntropicClassifier, load_model
+from entropic import EntropicClassifier, EntropicClassifierCV, __version__, load_model
+from entropic.command import tables
+from entropic.model_format import FORMAT, _classes
+
+# What the version that wrote models/format0.entropic.gz said of two rows.
+EXPECTED = [0.1615054355045782, 0.1932412402571295]
 
 
 def data(labels=(0, 1)):
@@ -90,6 +103,83 @@ def test_the_callback_is_left_out_and_stays_with_the_model(tmp_path):
     model.save(tmp_path / "model")
     assert load_model(tmp_path / "model").callback is None
     assert model.callback is callback
+
+
+@pytest.mark.parametrize("cv", [3, KFold(3), StratifiedKFold(4, shuffle=True, random_state=1)])
+def test_a_search_is_kept_with_its_folds(tmp_path, cv):
+    X, y = data()
+    model = EntropicClassifierCV((1,), (1.0,), slacks=(0.1,), cv=cv).fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert repr(loaded) == repr(model) and loaded.best_params_ == model.best_params_
+    assert loaded.decision_function(X).tobytes() == model.decision_function(X).tobytes()
+
+
+def test_folds_that_are_code_are_named(tmp_path):
+    class Folds(KFold):
+        pass
+
+    X, y = data()
+    model = EntropicClassifierCV((1,), (1.0,), slacks=(0.1,), cv=Folds(3)).fit(X, y)
+    with pytest.raises(ValueError, match=r"cannot be saved: it holds .*Folds"):
+        model.save(tmp_path / "model")
+
+
+def schema_of(content):
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        return json.loads(file.read("schema.json"))
+
+
+def test_names_in_a_file_say_nothing_of_where_classes_live(content):
+    own, todo = set(), [schema_of(content)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, dict):
+            own.add(f"{node.get('__module__')}.{node.get('__class__')}")
+            todo.extend(node.values())
+        elif isinstance(node, list):
+            todo.extend(node)
+    own = {name for name in own if name.startswith("entropic")}
+    assert own == {"entropic.EntropicClassifier", "entropic.Monomials"}
+
+
+def test_every_class_that_a_file_may_hold_has_the_name_it_was_given():
+    assert set(_classes) == {
+        "EntropicClassifier", "EntropicClassifierCV", "Monomials", "Preprocessing", "Labels",
+        "TableEncoder", "IndexedEncoder", "NumberColumn", "WordColumn", "GroupKFold", "KFold",
+        "LeaveOneOut", "ShuffleSplit", "StratifiedGroupKFold", "StratifiedKFold",
+        "StratifiedShuffleSplit", "TimeSeriesSplit",
+    }  # fmt: skip
+
+
+def test_equal_models_make_equal_files(tmp_path):
+    X, y = data()
+    for name in "ab":
+        EntropicClassifier(degree=2).fit(X, y).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_process_that_imported_nothing_else_loads_a_model(tmp_path, content):
+    (tmp_path / "model").write_bytes(content)
+    script = "import sys, entropic; print(entropic.load_model(sys.argv[1]).classes_)"
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "model")], capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("['a' 'b']\n", "")
+
+
+def test_a_file_of_format_0_gives_its_predictions(tmp_path):
+    """Written before files stated a format, when classes lived elsewhere and had other names."""
+    with gzip.open(Path(__file__).parent / "models" / "format0.entropic.gz") as file:
+        (tmp_path / "model").write_bytes(file.read())
+    model = load_model(tmp_path / "model")
+    assert model.get_params().keys() == EntropicClassifier().get_params().keys()
+    rows = tmp_path / "rows.csv"
+    rows.write_text("size,colour\n0.13,blue\n-0.54,red\n")
+    X = model.preprocessing_.encoder.matrix(tables.read([str(rows)]))
+    assert model.decision_function(X) == pytest.approx(EXPECTED, rel=1e-12)
+    model.save(tmp_path / "again")
+    same(load_model(tmp_path / "again"), model, X)
 
 
 def test_users_can_keep_pipelines_with_skops(tmp_path):
@@ -237,6 +327,79 @@ def test_types_that_no_model_needs_are_refused_before_anything_is_made(tmp_path,
         return schema
 
     refused(tmp_path / "model", rewritten(content, change))
+
+
+@pytest.mark.parametrize("start", [gzip.compress, lzma.compress, bz2.compress])
+def test_compressed_files_are_refused_unread(tmp_path, start):
+    path = tmp_path / "model"
+    path.write_bytes(start(bytes(1 << 26)))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="is not a model file"):
+        load_model(path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
+
+
+def test_lists_that_share_ids_are_not_walked_again_and_again(tmp_path, content):
+    def change(schema):
+        node = {"content": "1", "is_json": True, "__class__": "str", "__module__": "builtins",
+                "__loader__": "JsonNode", "__id__": 1}  # fmt: skip
+        for depth in range(2, 200):
+            again = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode",
+                     "content": [], "__id__": depth - 1}  # fmt: skip
+            node = {**again, "content": [node, again], "__id__": depth}
+        schema["content"]["content"]["history_"] = node
+        return schema
+
+    path = tmp_path / "model"
+    path.write_bytes(rewritten(content, change))
+    # what a reader that goes by ids takes for 2^198 lists is 198 pairs, most of them empty
+    assert len(load_model(path).history_) == 2
+
+
+def test_a_newer_format_is_named(tmp_path, content):
+    def change(schema):
+        schema["entropic"] = {"format": FORMAT + 1, "version": "9.1"}
+        return schema
+
+    refused(
+        tmp_path / "model",
+        rewritten(content, change),
+        f"format {FORMAT + 1}, written by entropic 9.1; entropic {__version__} reads formats up",
+    )
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("band_", (1.0,)),
+        ("band_", (0.0, float("nan"))),
+        ("band_", np.zeros(2)),
+        ("conformal_", (1.0, 2.0, 3.0)),
+        ("conformal_", ("low", "high")),
+        ("calibration_", np.zeros(2)),
+        ("calibration_", np.array([[0.0, 1.0], [0.9, 0.1]])),
+        ("calibration_", np.array([["a"], ["b"]])),
+        ("loo_decision_", np.zeros((2, 2))),
+        ("coef_", np.zeros((2, 20))),
+        ("coef_", np.zeros(20)),
+        ("intercept_", np.zeros(2)),
+        ("intercept_", np.array([np.inf])),
+        ("classes_", np.array(["a", "b", "c"])),
+        ("n_features_in_", 5.0),
+        ("feature_names_in_", np.array(["a"], dtype=object)),
+        ("monomials_", None),
+        ("preprocessing_", 1),
+        ("slack", -1.0),
+    ],
+)
+def test_attributes_that_no_fit_leaves_are_refused(tmp_path, name, value):
+    model = EntropicClassifier(degree=2).fit(*data(("a", "b")))
+    assert model.coef_.shape == (1, 20)
+    setattr(model, name, value)
+    model.save(tmp_path / "model")
+    with pytest.raises(ValueError, match="model file"):
+        load_model(tmp_path / "model")
 
 
 def test_compressed_entries_are_refused(tmp_path, content):

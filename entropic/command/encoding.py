@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
+from entropic.model_format import stored
+
 from .tables import (
     IndexedRows,
     Table,
@@ -25,6 +27,7 @@ from .tables import (
 DENSE_CELLS = 1 << 26
 
 
+@stored("NumberColumn")
 @dataclass
 class NumberColumn:
     """A column of numbers and the training median that fills its missing cells."""
@@ -52,6 +55,7 @@ class NumberColumn:
         out[:] = np.where(np.isnan(values), self.median, values)
 
 
+@stored("WordColumn")
 @dataclass
 class WordColumn:
     """A column of words and those that training rows had; "" stands for a missing cell."""
@@ -80,6 +84,7 @@ def check_finite(table, name):
         )
 
 
+@stored("TableEncoder")
 @dataclass
 class TableEncoder:
     """How the rows of a table become rows of a matrix.
@@ -251,6 +256,7 @@ def _one_hot(codes, width):
     )
 
 
+@stored("IndexedEncoder")
 @dataclass
 class IndexedEncoder:
     """How the rows of LIBSVM files become rows of a matrix: a fixed range of indices.

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entropic.model_format import stored
+
 from .tables import as_words
 
 
+@stored("Labels")
 @dataclass
 class Labels:
     """Which two classes the labels of a column make.

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entropic.model_format import stored
+
 from .encoding import IndexedEncoder, NumberColumn, TableEncoder, WordColumn
 from .labels import Labels
 
 
+@stored("Preprocessing")
 @dataclass
 class Preprocessing:
     """Carried by a classifier that the command fitted, as ``preprocessing_``.

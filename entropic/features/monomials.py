@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from entropic import checks
+from entropic.model_format import stored
 from entropic.rows import rows_of
 from entropic.rows.dense import even_ranges
 from entropic.rows.monomial_rows import MonomialRows
@@ -15,6 +16,7 @@ from entropic.rows.monomial_rows import MonomialRows
 from . import limits
 
 
+@stored("Monomials")
 class Monomials(TransformerMixin, BaseEstimator):
     """All products of up to ``degree`` features: the listing k -> n(k) of the paper's section 2.
 
@@ -120,14 +122,14 @@ class Monomials(TransformerMixin, BaseEstimator):
         listing = self._listing
         for array in (self.centre_, self.factor_):
             if array is not None and not (
-                _is_array(array, np.float64, self.n_features_in_) and np.isfinite(array).all()
+                checks.is_array(array, "f", self.n_features_in_) and np.isfinite(array).all()
             ):
                 raise ValueError("its features' standards are damaged")
         n_columns, columns = listing.n_monomials, self.columns_
         if columns is not None:
             n_columns = len(columns)
             ends = np.concatenate([[-1], columns, [listing.n_monomials]])
-            if not (_is_array(columns, np.int64, n_columns) and (np.diff(ends) > 0).all()):
+            if not (checks.is_array(columns, "i", n_columns) and (np.diff(ends) > 0).all()):
                 raise ValueError("its list of monomials is damaged")
         if not n_columns == self.n_output_features_ == n_coefficients:
             raise ValueError("its coefficients do not fit its monomials")
@@ -281,10 +283,6 @@ class Monomials(TransformerMixin, BaseEstimator):
         if seen is not None and not np.array_equal(seen, names):
             raise ValueError("input_features is not equal to feature_names_in_; leave it out.")
         return names
-
-
-def _is_array(array, dtype, length):
-    return isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == (length,)
 
 
 def _name(features, names):

@@ -48,6 +48,21 @@ class UncertaintyMixin:
         if hasattr(self, "conformal_"):
             del self.conformal_
 
+    def _check_loaded_uncertainty(self):
+        """Refuse fitted attributes, as of a file, that no fit could have left."""
+        for name in ("band_", "conformal_"):
+            pair = getattr(self, name, self.band_)
+            numbers = isinstance(pair, tuple) and all(isinstance(limit, float) for limit in pair)
+            if not numbers or len(pair) != 2 or np.isnan(pair).any():
+                raise ValueError(f"its {name} is not two numbers")
+        if self.loo_decision_ is not None and not checks.is_array(self.loo_decision_, "f", None):
+            raise ValueError("its loo_decision_ has the wrong shape")
+        curve = self.calibration_
+        if not checks.is_array(curve, "f", 2, None):
+            raise ValueError("its calibration has the wrong shape")
+        if not (np.all(np.diff(curve) >= 0) and curve[1, 0] > 0 and curve[1, -1] < 1):
+            raise ValueError("its calibration is not a rising frequency")
+
     # ------------------------------------------------------------ probabilities
 
     def predict_proba(self, X):
