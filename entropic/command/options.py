@@ -14,10 +14,10 @@ SOLVERS = ("auto", "newton", "spectral", "spectral-paper")
 DEFAULTS = {
     "degree": 1,
     "interaction_only": False,
-    "bound": 1.0,
+    "bound": 2.0,
     "C": 1.0,
-    "constraint": "equality",
-    "slack": 0.1,
+    "constraint": "inequality",
+    "slack": 10.0,
     "margin": 0.0,
     "fit_intercept": True,
     "standardize": "auto",
