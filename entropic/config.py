@@ -46,7 +46,8 @@ def config():
     if backend == "compiled":
         from .kernels import _compiled
 
-        figures["SIMD level"] = _compiled.simd_level()
+        levels = ", ".join(_compiled.simd_levels())
+        figures["SIMD level"] = f"{_compiled.simd_level()} (of {levels})"
         figures["OpenMP"] = "yes" if _compiled.has_openmp() else "no"
     figures["threads"] = f"{effective_threads()} (of {os.cpu_count()} CPUs)"
     for library in REQUIRED:

@@ -13,10 +13,10 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int64_t
 
-cdef extern from "cpu.h" nogil:
-    const char *c_simd_level "simd_level"()
-    int c_has_openmp "has_openmp"()
-    int c_max_threads "max_threads"()
+cdef extern from "levels.h" nogil:
+    const char *level_name(int level)
+    int level_supported(int level)
+    void level_use(int level)
 
 cdef extern from "rows.h" nogil:
     ctypedef enum rows_kind:
@@ -35,7 +35,7 @@ cdef extern from "rows.h" nogil:
         int wide_columns, wide_starts
         ptrdiff_t n_entries
         const products *monomials
-    void rows_choose_kind(rows *view)
+    void rows_choose_kind "IN_USE(rows_choose_kind)"(rows *view)
     ptrdiff_t row_start(const rows *view, ptrdiff_t row)
 
 cdef extern from "monomials.h" nogil:
@@ -49,10 +49,10 @@ cdef extern from "monomials.h" nogil:
 cdef extern from "loss.h" nogil:
     ctypedef struct loss:
         pass
-    void loss_prepare()
-    loss loss_of(double slack, int inequality)
-    double loss_block(const loss *l, ptrdiff_t count, const double *reach, const double *weights,
-                      double *log_margins, double *bend)
+    loss loss_of "IN_USE(loss_of)"(double slack, int inequality)
+    double loss_block "IN_USE(loss_block)"(
+        const loss *l, ptrdiff_t count, const double *reach, const double *weights,
+        double *log_margins, double *bend)
 
 cdef extern from "sweep.h" nogil:
     ctypedef struct target:
@@ -61,33 +61,35 @@ cdef extern from "sweep.h" nogil:
         const double *offset
         ptrdiff_t sign_step, weights_step, offset_step
         loss loss
-    int sweep_scores(const rows *view, const double *coef, int n_threads, double *out)
-    int sweep_evaluate(const rows *view, const double *coef, const target *t, int n_threads,
-                       double *value, double *gradient, double *curvature, double *reach,
-                       double *log_margins, double *bend)
-    int sweep_product(const rows *view, const double *bend, const double *vector, int n_threads,
-                      double *out)
-    int sweep_adjoint(const rows *view, const double *pull, int n_threads, double *out)
-    int sweep_moments(const rows *view, const double *weights, ptrdiff_t weights_step,
-                      double total, int n_threads, double *mean, double *variance)
+    int sweep_scores "IN_USE(sweep_scores)"(
+        const rows *view, const double *coef, int n_threads, double *out)
+    int sweep_evaluate "IN_USE(sweep_evaluate)"(
+        const rows *view, const double *coef, const target *t, int n_threads, double *value,
+        double *gradient, double *curvature, double *reach, double *log_margins, double *bend)
+    int sweep_product "IN_USE(sweep_product)"(
+        const rows *view, const double *bend, const double *vector, int n_threads, double *out)
+    int sweep_adjoint "IN_USE(sweep_adjoint)"(
+        const rows *view, const double *pull, int n_threads, double *out)
+    int sweep_moments "IN_USE(sweep_moments)"(
+        const rows *view, const double *weights, ptrdiff_t weights_step, double total,
+        int n_threads, double *mean, double *variance)
 
 cdef extern from "curvature.h" nogil:
-    int curvature_fits(const rows *view)
-    int sweep_curvature(const rows *view, const double *bend, int n_threads, double *out)
-    int sweep_outer(const rows *view, const double *scale, int n_threads, double *out)
-    void sweep_pairs(const rows *view, const double *matrix, int n_threads, double *out)
-    int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
-                        double *out)
+    int curvature_fits "IN_USE(curvature_fits)"(const rows *view)
+    int sweep_curvature "IN_USE(sweep_curvature)"(
+        const rows *view, const double *bend, int n_threads, double *out)
+    int sweep_outer "IN_USE(sweep_outer)"(
+        const rows *view, const double *scale, int n_threads, double *out)
+    void sweep_pairs "IN_USE(sweep_pairs)"(
+        const rows *view, const double *matrix, int n_threads, double *out)
+    int sweep_quadratic "IN_USE(sweep_quadratic)"(
+        const rows *view, const double *factor, ptrdiff_t width, int n_threads, double *out)
 
 cdef extern from "threads.h" nogil:
+    int c_has_openmp "has_openmp"()
+    int c_max_threads "max_threads"()
     int chunks_stopped(int forget)
     void chunks_listen(int (*listener)() noexcept nogil)
-
-cdef extern from "read.h" nogil:
-    ptrdiff_t read_parts(ptrdiff_t count)
-    void read_all(const void *values, int is_float, ptrdiff_t count, int n_threads, double *sums)
-
-loss_prepare()
 
 # What stopped the sweep of the main thread, the only one that signals reach.
 cdef object stopped_by = None
@@ -123,9 +125,34 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
+# What set_simd_level knows: the levels' numbers in levels.c, by name, best first.
+cdef dict levels = {}
+cdef int built = 0
+while level_name(built) != NULL:
+    if level_supported(built):
+        levels[level_name(built).decode()] = built
+    built += 1
+cdef object level_in_use = None
+
+
+def simd_levels():
+    """The instruction sets that the kernels were built for and this machine has, best first."""
+    return list(levels)
+
+
 def simd_level():
-    """The instruction set the kernels run at here: "x86-64-v4", "x86-64-v3" or "baseline"."""
-    return c_simd_level().decode()
+    """The instruction set the kernels run at, one of ``simd_levels()``."""
+    return level_in_use
+
+
+def set_simd_level(name):
+    """Run the kernels at another of ``simd_levels()`` from now on; not while a sweep runs."""
+    global level_in_use
+    level_use(levels[name])
+    level_in_use = name
+
+
+set_simd_level(simd_levels()[0])
 
 
 def has_openmp():
@@ -407,18 +434,3 @@ def losses(double slack, bint inequality, functional_margins, weights):
 
 include "box.pxi"
 include "spectral.pxi"
-
-
-def pure_read(RowView view, n_threads=1):
-    """Sum of all stored numbers: the least time that a sweep over contiguous rows can take."""
-    cdef ptrdiff_t count = view.rows.n_samples * view.rows.n_columns
-    cdef int threads = usable(n_threads)
-    if view.rows.kind == ROWS_SPARSE:
-        count = view.rows.n_entries
-    elif not (view.kept[0].flags.forc and view.kept[0].flags.aligned):
-        raise ValueError("rows are not contiguous")
-    cdef double[::1] sums = np.zeros(read_parts(count) + 1)
-    with nogil:
-        read_all(view.rows.values, view.rows.is_float, count, threads, &sums[0])
-    check(0)
-    return float(np.sum(sums))

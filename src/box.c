@@ -37,7 +37,7 @@ static double sum_of(const double *terms, ptrdiff_t n)
     return total;
 }
 
-CLONES void box_coef(const box *p, const double *restrict tau, double *restrict coef)
+void box_coef(const box *p, const double *restrict tau, double *restrict coef)
 {
     const double *restrict centre = p->centre, *restrict half = p->half_width;
     const double *restrict lower = p->lower, *restrict upper = p->upper;
@@ -48,7 +48,7 @@ CLONES void box_coef(const box *p, const double *restrict tau, double *restrict 
     }
 }
 
-CLONES void box_coef_at(const box *p, const double *restrict state, double *restrict coef)
+void box_coef_at(const box *p, const double *restrict state, double *restrict coef)
 {
     const double *restrict centre = p->centre, *restrict half = p->half_width;
     const double *restrict lower = p->lower, *restrict upper = p->upper;
@@ -56,14 +56,14 @@ CLONES void box_coef_at(const box *p, const double *restrict state, double *rest
         coef[j] = within(centre[j] + half[j] * fast_tanh(state[j]), lower[j], upper[j]);
 }
 
-CLONES void box_scale_at(const box *p, const double *restrict state, double *restrict scale)
+void box_scale_at(const box *p, const double *restrict state, double *restrict scale)
 {
     const double *restrict half = p->half_width;
     double root = sqrt(p->entropy_weight);
     for (ptrdiff_t j = 0; j < p->n; j++) scale[j] = fast_sech(state[j]) * half[j] / root;
 }
 
-CLONES double box_value_at(const box *p, const double *state)
+double box_value_at(const box *p, const double *state)
 {
     double total = 0, terms[LENGTH];
     for (ptrdiff_t first = 0; first < p->n; first += LENGTH) {
@@ -78,8 +78,8 @@ CLONES double box_value_at(const box *p, const double *state)
     return p->entropy_weight * total;
 }
 
-CLONES void box_moved(const box *p, const double *restrict state, const double *restrict move,
-                      double straight, double *restrict moved)
+void box_moved(const box *p, const double *restrict state, const double *restrict move,
+               double straight, double *restrict moved)
 {
     for (ptrdiff_t j = 0; j < p->n; j++) {
         double sech = fast_sech(state[j]), ratio = fast_tanh(state[j]) + sech * sech * move[j];
@@ -90,8 +90,8 @@ CLONES void box_moved(const box *p, const double *restrict state, const double *
 }
 
 /* Terms of the gap where tau asks for a logit of 30 or more above the state's. */
-CLONES static void far_terms(ptrdiff_t n, const double *restrict move, const double *restrict first,
-                             const double *restrict second, double *restrict terms)
+static void far_terms(ptrdiff_t n, const double *restrict move, const double *restrict first,
+                      const double *restrict second, double *restrict terms)
 {
     for (ptrdiff_t j = 0; j < n; j++) {
         double decay = fast_exp(first[j]), q = decay / (1.0 + decay);
@@ -102,7 +102,7 @@ CLONES static void far_terms(ptrdiff_t n, const double *restrict move, const dou
     }
 }
 
-CLONES double box_gap(const box *p, const double *state, const double *tau)
+double box_gap(const box *p, const double *state, const double *tau)
 {
     double alpha = p->entropy_weight, total = 0, terms[LENGTH];
     double move[LENGTH], logit[LENGTH], other[LENGTH];
@@ -134,7 +134,7 @@ CLONES double box_gap(const box *p, const double *state, const double *tau)
     return alpha * total;
 }
 
-CLONES double box_conjugate(const box *p, const double *tau, double share, const double *move)
+double box_conjugate(const box *p, const double *tau, double share, const double *move)
 {
     double alpha = p->entropy_weight, total = 0, terms[LENGTH];
     for (ptrdiff_t first = 0; first < p->n; first += LENGTH) {
@@ -152,7 +152,7 @@ CLONES double box_conjugate(const box *p, const double *tau, double share, const
     return total;
 }
 
-CLONES double box_bend(const box *p, const double *tau, const double *pull, double norm)
+double box_bend(const box *p, const double *tau, const double *pull, double norm)
 {
     double alpha = p->entropy_weight, root = sqrt(alpha), total = 0, terms[LENGTH];
     for (ptrdiff_t first = 0; first < p->n; first += LENGTH) {

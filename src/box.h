@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "level.h"
+
 typedef struct {
     ptrdiff_t n;
     const double *lower, *upper, *centre, *half_width;

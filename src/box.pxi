@@ -9,12 +9,12 @@ cdef extern from "box.h" nogil:
         const double *centre
         const double *half_width
         double entropy_weight
-    void box_coef_at(const c_box *p, const double *state, double *coef)
-    void box_scale_at(const c_box *p, const double *state, double *scale)
-    double box_value_at(const c_box *p, const double *state)
-    void c_moved "box_moved"(const c_box *p, const double *state, const double *move,
+    void box_coef_at "IN_USE(box_coef_at)"(const c_box *p, const double *state, double *coef)
+    void box_scale_at "IN_USE(box_scale_at)"(const c_box *p, const double *state, double *scale)
+    double box_value_at "IN_USE(box_value_at)"(const c_box *p, const double *state)
+    void c_moved "IN_USE(box_moved)"(const c_box *p, const double *state, const double *move,
                              double straight, double *moved)
-    double c_gap "box_gap"(const c_box *p, const double *state, const double *tau)
+    double c_gap "IN_USE(box_gap)"(const c_box *p, const double *state, const double *tau)
 
 
 cdef const double *address(const double[::1] array) noexcept nogil:

@@ -1,17 +1,11 @@
-/* What this machine and this build can do. */
+/* What the compiler is told beyond the language. */
 #ifndef ENTROPIC_CPU_H
 #define ENTROPIC_CPU_H
 
 #include <stdint.h>
 
-/* Put before a hot function: compiled once a level of x86-64, the best one chosen at load time. */
-#ifdef ENTROPIC_CLONES
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
-
-/* Inline functions that take on the instruction set of the CLONES function they are used in. */
+/* Inlined whatever the compiler thinks, so that arguments that are constants choose among its loops
+ * as it is compiled. */
 #ifdef __GNUC__
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #else
@@ -26,13 +20,7 @@
 #define PREFETCH(address, bytes) ((void)0)
 #endif
 
-/* Name of the level at which functions marked CLONES run here. */
-const char *simd_level(void);
-
-/* Whether OpenMP was compiled in. */
-int has_openmp(void);
-
-/* Threads that OpenMP would use by itself; 1 without it. */
-int max_threads(void);
+/* What stood before functions that the loader chose; every function of a level is compiled at it. */
+#define CLONES
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef ENTROPIC_CURVATURE_H
 #define ENTROPIC_CURVATURE_H
 
+#include "level.h"
 #include "rows.h"
 
 /* Whether each chunk of rows can afford a matrix of its own, so that one read gives value,

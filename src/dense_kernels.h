@@ -18,7 +18,7 @@
 #include "dense_pack.h"
 #include "dense_rows.h"
 
-CLONES static void NAME(dense_dot)(const block *b, const double *coef, double *out)
+static void NAME(dense_dot)(const block *b, const double *coef, double *out)
 {
     if (b->kind == ROWS_CONTIGUOUS) {
         if (b->centre) NAME(dot_rows)(b, coef, 1, out);
@@ -29,7 +29,7 @@ CLONES static void NAME(dense_dot)(const block *b, const double *coef, double *o
     }
 }
 
-CLONES static void NAME(dense_add)(const block *b, const double *pull, double *gradient)
+static void NAME(dense_add)(const block *b, const double *pull, double *gradient)
 {
     if (b->kind == ROWS_CONTIGUOUS) {
         if (b->centre) NAME(add_rows)(b, pull, 1, gradient);
@@ -40,16 +40,16 @@ CLONES static void NAME(dense_add)(const block *b, const double *pull, double *g
     }
 }
 
-CLONES static void NAME(dense_add_dot)(const block *done, const double *pull, const block *next,
-                                       const double *coef, double *gradient, double *out)
+static void NAME(dense_add_dot)(const block *done, const double *pull, const block *next,
+                                const double *coef, double *gradient, double *out)
 {
     if (next->centre) NAME(add_dot_rows)(done, pull, next, coef, 1, gradient, out);
     else NAME(add_dot_rows)(done, pull, next, coef, 0, gradient, out);
 }
 
-CLONES static void NAME(dense_squares)(const block *b, const double *restrict share,
-                                       const double *restrict mean, double *restrict squares,
-                                       double *restrict drift)
+static void NAME(dense_squares)(const block *b, const double *restrict share,
+                                const double *restrict mean, double *restrict squares,
+                                double *restrict drift)
 {
     const T *a = (const T *)b->values;
     const double *centre = b->centre;

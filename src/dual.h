@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "box.h"
+#include "level.h"
 #include "loss.h"
 #include "rows.h"
 

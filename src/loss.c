@@ -260,8 +260,8 @@ static ALWAYS_INLINE double loss_part(const loss *l, ptrdiff_t count, const doub
     return sum;
 }
 
-CLONES double loss_block(const loss *l, ptrdiff_t count, const double *reach,
-                         const double *weights, double *log_margins, double *bend)
+double loss_block(const loss *l, ptrdiff_t count, const double *reach,
+                  const double *weights, double *log_margins, double *bend)
 {
     double sum = 0;
     for (ptrdiff_t i = 0; i < count; i += PART)

@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+#include "level.h"
+
 typedef struct {
     double slack, inverse_slack;
     double log_slack, scale;    /* ln slack, cut to few enough bits, and the e^ of that */

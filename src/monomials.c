@@ -84,8 +84,8 @@ static ALWAYS_INLINE void next_degree(const struct monomials *m, ptrdiff_t d,
     }
 }
 
-CLONES static void expand(const struct monomials *m, ptrdiff_t count, ptrdiff_t stride,
-                          double *values)
+static void expand(const struct monomials *m, ptrdiff_t count, ptrdiff_t stride,
+                   double *values)
 {
     ptrdiff_t n = m->features->n_columns, last = last_place(m);
     for (ptrdiff_t i = 0; i < count; i++) {
@@ -227,7 +227,7 @@ static ALWAYS_INLINE double dot(const double *restrict a, const double *restrict
     return sum;
 }
 
-CLONES void monomial_block_dot(const block *b, const double *coef, double *out)
+void monomial_block_dot(const block *b, const double *coef, double *out)
 {
     const struct monomials *m = b->rows->monomials;
     ptrdiff_t last = last_place(m), before = (ptrdiff_t)m->offsets[m->degree - 2];
@@ -285,7 +285,7 @@ static ALWAYS_INLINE void add_to(double *restrict to, const double *restrict fro
     for (ptrdiff_t k = 0; k < n; k++) to[k] += from[k];
 }
 
-CLONES void monomial_block_add(const block *b, const double *pull, double *gradient)
+void monomial_block_add(const block *b, const double *pull, double *gradient)
 {
     const struct monomials *m = b->rows->monomials;
     ptrdiff_t last = last_place(m), before = (ptrdiff_t)m->offsets[m->degree - 2];
@@ -342,8 +342,8 @@ static ALWAYS_INLINE void squares_run(ptrdiff_t from, ptrdiff_t to, double facto
     }
 }
 
-CLONES void monomial_block_add_squares(const block *b, const double *share, const double *mean,
-                                       double *squares, double *drift)
+void monomial_block_add_squares(const block *b, const double *share, const double *mean,
+                                double *squares, double *drift)
 {
     for (ptrdiff_t i = 0; i < b->count; i++) {
         const double *row = row_of(b, i);
@@ -362,8 +362,8 @@ static ALWAYS_INLINE void columns_run(ptrdiff_t from, ptrdiff_t to, double facto
         out[(k / 4) * depth * 4 + k % 4] = factor * values[k - from];
 }
 
-CLONES void monomial_block_pack_columns(const block *b, const double *scale, ptrdiff_t first,
-                                        ptrdiff_t depth, double *strips)
+void monomial_block_pack_columns(const block *b, const double *scale, ptrdiff_t first,
+                                 ptrdiff_t depth, double *strips)
 {
     for (ptrdiff_t i = 0; i < b->count; i++) {
         const double *row = row_of(b, i);
@@ -384,8 +384,8 @@ static ALWAYS_INLINE void rows_run(ptrdiff_t from, ptrdiff_t to, double factor,
     for (; k < end; k++) out[4 * (k - first)] = factor * values[k - from] * scale[k];
 }
 
-CLONES void monomial_block_pack_rows(const block *b, const double *scale, ptrdiff_t first,
-                                     ptrdiff_t depth, ptrdiff_t ld, double *strips)
+void monomial_block_pack_rows(const block *b, const double *scale, ptrdiff_t first,
+                              ptrdiff_t depth, ptrdiff_t ld, double *strips)
 {
     for (ptrdiff_t i = 0; i < b->count; i++) {
         const double *row = row_of(b, i);

@@ -13,6 +13,7 @@
 #ifndef ENTROPIC_MONOMIALS_H
 #define ENTROPIC_MONOMIALS_H
 
+#include "level.h"
 #include "rows.h"
 
 struct monomials {

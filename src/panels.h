@@ -3,6 +3,7 @@
 #ifndef ENTROPIC_PANELS_H
 #define ENTROPIC_PANELS_H
 
+#include "level.h"
 #include "rows.h"
 #include "threads.h"
 #include "tiles.h"

@@ -178,7 +178,7 @@ void block_dot(const block *b, const double *coef, double *out)
 }
 
 /* In several sums: a single one would wait for each addition. */
-CLONES static double total(ptrdiff_t count, const double *restrict x)
+static double total(ptrdiff_t count, const double *restrict x)
 {
     double s0 = 0, s1 = 0;
     ptrdiff_t i = 0;

@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "level.h"
+
 typedef enum {
     ROWS_CONTIGUOUS,    /* dense, a row's numbers side by side: read in place, by rows */
     ROWS_COLUMNS,       /* dense, a column's numbers side by side: read in place, by columns */

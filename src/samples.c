@@ -43,15 +43,15 @@ static ALWAYS_INLINE void residuals(const samples *s, int inequality,
     out->at[SUM_BENT] += bent;
 }
 
-CLONES static void residuals_equality(const samples *s, const double *margin, const double *scores,
-                                      double *ratio, double *residual, double *pull, sums *out)
+static void residuals_equality(const samples *s, const double *margin, const double *scores,
+                               double *ratio, double *residual, double *pull, sums *out)
 {
     residuals(s, 0, margin, scores, ratio, residual, pull, out);
 }
 
-CLONES static void residuals_inequality(const samples *s, const double *margin,
-                                        const double *scores, double *ratio, double *residual,
-                                        double *pull, sums *out)
+static void residuals_inequality(const samples *s, const double *margin,
+                                 const double *scores, double *ratio, double *residual,
+                                 double *pull, sums *out)
 {
     residuals(s, 1, margin, scores, ratio, residual, pull, out);
 }
@@ -81,14 +81,14 @@ static ALWAYS_INLINE double value(const samples *s, int inequality, const double
     return total;
 }
 
-CLONES static double value_equality(const samples *s, const double *ratio, const double *residual,
-                                    double *margin)
+static double value_equality(const samples *s, const double *ratio, const double *residual,
+                             double *margin)
 {
     return value(s, 0, ratio, residual, margin);
 }
 
-CLONES static double value_inequality(const samples *s, const double *ratio,
-                                      const double *residual, double *margin)
+static double value_inequality(const samples *s, const double *ratio,
+                               const double *residual, double *margin)
 {
     return value(s, 1, ratio, residual, margin);
 }
@@ -120,16 +120,16 @@ static ALWAYS_INLINE double gaps(int inequality, double slack, ptrdiff_t n,
     return total;
 }
 
-CLONES static double gaps_equality(double slack, ptrdiff_t n, const double *weights,
-                                   const double *ratio, const double *margin,
-                                   const double *reach, const double *log_margin)
+static double gaps_equality(double slack, ptrdiff_t n, const double *weights,
+                            const double *ratio, const double *margin,
+                            const double *reach, const double *log_margin)
 {
     return gaps(0, slack, n, weights, ratio, margin, reach, log_margin);
 }
 
-CLONES static double gaps_inequality(double slack, ptrdiff_t n, const double *weights,
-                                     const double *ratio, const double *margin,
-                                     const double *reach, const double *log_margin)
+static double gaps_inequality(double slack, ptrdiff_t n, const double *weights,
+                              const double *ratio, const double *margin,
+                              const double *reach, const double *log_margin)
 {
     return gaps(1, slack, n, weights, ratio, margin, reach, log_margin);
 }

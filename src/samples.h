@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "cpu.h"
+#include "level.h"
 #include "loss.h"
 
 /* A block's constants, and the step that is under way. */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "dual.h"
+#include "level.h"
 
 enum { SPECTRAL_FIGURES = 5 }; /* a step's: iteration, gap, objective, gradient norm, length */
 

@@ -38,7 +38,7 @@ cdef extern from "spectral.h" nogil:
         long long n_iter
         double n_reads, gap, objective, gradient_norm
         ptrdiff_t n_recorded
-    spectral_status spectral_iterate(
+    spectral_status spectral_iterate "IN_USE(spectral_iterate)"(
         const dual_problem *problem, double *ratio, double *tau, double *residual,
         const spectral_rule *rule, spectral_ears ears, double *record, ptrdiff_t capacity,
         spectral_result *result)

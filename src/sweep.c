@@ -175,8 +175,8 @@ int sweep_scores(const rows *view, const double *coef, int n_threads, double *ou
 }
 
 /* reach = sign f - offset for the samples of a block. */
-CLONES static void reach_block(const target *t, const block *b, const double *restrict f,
-                               double *restrict reach)
+static void reach_block(const target *t, const block *b, const double *restrict f,
+                        double *restrict reach)
 {
     EACH_RUN(*b, begin, at) {
         const int8_t *restrict sign = t->sign + begin * t->sign_step;
@@ -195,8 +195,8 @@ CLONES static void reach_block(const target *t, const block *b, const double *re
 }
 
 /* pull = sign weights log_margins for the same samples. */
-CLONES static void pull_block(const target *t, const block *b, const double *restrict weights,
-                              const double *restrict log_margins, double *restrict pull)
+static void pull_block(const target *t, const block *b, const double *restrict weights,
+                       const double *restrict log_margins, double *restrict pull)
 {
     EACH_RUN(*b, begin, at) {
         const int8_t *restrict sign = t->sign + begin * t->sign_step;

@@ -6,6 +6,7 @@
 #ifndef ENTROPIC_SWEEP_H
 #define ENTROPIC_SWEEP_H
 
+#include "level.h"
 #include "loss.h"
 #include "rows.h"
 

@@ -9,6 +9,24 @@
 
 static const double LISTEN_EVERY = 0.1; /* seconds */
 
+int has_openmp(void)
+{
+#ifdef _OPENMP
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+int max_threads(void)
+{
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
+
 static int (*listener)(void);
 static _Thread_local int stopped;
 static _Thread_local double last_heard;

@@ -17,6 +17,10 @@ void each_chunk(ptrdiff_t n_chunks, int n_threads, chunk_body body, void *work);
 /* Whether chunks were left out by this thread; forget it, if so asked. */
 int chunks_stopped(int forget);
 
+/* Whether OpenMP was compiled in, and the threads that it would use by itself; 1 without it. */
+int has_openmp(void);
+int max_threads(void);
+
 /* Whom each_chunk asks; nonzero means stop. Nobody at first. */
 void chunks_listen(int (*listener)(void));
 

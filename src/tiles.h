@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#include "level.h"
+
 /* Strips for n vectors: a multiple of three, for tiles are three strips wide. */
 static inline ptrdiff_t strips_for(ptrdiff_t n)
 {

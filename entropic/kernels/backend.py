@@ -1,7 +1,9 @@
 """Compiled kernels or NumPy, chosen once a process.
 
 ``ENTROPIC_BACKEND=auto`` (the default) takes the compiled kernels where they were built;
-``compiled`` insists on them; ``numpy`` does without.
+``compiled`` insists on them; ``numpy`` does without. ``ENTROPIC_SIMD=auto`` (the default) runs the
+compiled kernels at the best instruction set that the machine has; ``x86-64-v4``, ``x86-64-v3`` or
+``baseline`` at that one.
 """
 
 from __future__ import annotations
@@ -12,6 +14,13 @@ choice = os.environ.get("ENTROPIC_BACKEND", "auto")
 if choice not in ("auto", "compiled", "numpy"):
     raise ImportError(
         f"ENTROPIC_BACKEND is {choice!r}; set it to 'auto', 'compiled' or 'numpy', or unset it."
+    )
+
+simd_choice = os.environ.get("ENTROPIC_SIMD", "auto")
+if simd_choice not in ("auto", "x86-64-v4", "x86-64-v3", "baseline"):
+    raise ImportError(
+        f"ENTROPIC_SIMD is {simd_choice!r}; set it to 'auto', 'x86-64-v4', 'x86-64-v3' or "
+        "'baseline', or unset it."
     )
 
 name = "numpy"
@@ -32,3 +41,12 @@ if name == "numpy":
     from . import numpy_spectral as spectral  # type: ignore[no-redef]  # noqa: F401
     from . import numpy_sweeps as sweeps  # type: ignore[no-redef]  # noqa: F401
     from .box import Box  # type: ignore[assignment]  # noqa: F401
+elif simd_choice != "auto":
+    from . import _compiled
+
+    if simd_choice not in _compiled.simd_levels():
+        raise ImportError(
+            f"ENTROPIC_SIMD is {simd_choice!r}, which this machine or this build does not have; "
+            f"set it to one of {_compiled.simd_levels()} or 'auto', or unset it."
+        )
+    _compiled.set_simd_level(simd_choice)

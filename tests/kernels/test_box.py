@@ -8,7 +8,10 @@ from entropic.kernels.backend import Box as Chosen
 from entropic.kernels.backend import name as backend
 from entropic.kernels.box import Box
 
-pytestmark = pytest.mark.skipif(backend != "compiled", reason="NumPy's box is the specification")
+pytestmark = [
+    pytest.mark.skipif(backend != "compiled", reason="NumPy's box is the specification"),
+    pytest.mark.usefixtures("every_level"),
+]
 
 SIZES = [1e-300, 1e-9, 1e-3, 0.3, 3.0, 30.0, 700.0, 1e6, 1e200]
 

@@ -9,6 +9,8 @@ from entropic.kernels.loss import Loss
 if backend == "compiled":
     from entropic.kernels import _compiled
 
+pytestmark = pytest.mark.usefixtures("every_level")
+
 SLACKS = 10.0 ** np.arange(-12, 13, 2)
 FAR = np.geomspace(1e-300, 1e300, 1501)
 REACH = np.concatenate([np.linspace(-60, 60, 2401), FAR, -FAR, [0.0, 1.0, np.nextafter(1, 0)]])

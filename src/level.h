@@ -1,0 +1,82 @@
+/* Names of the functions that are compiled once a level of x86-64.
+ *
+ * Every file of kernels is compiled with ENTROPIC_LEVEL defined, once a level with the instruction
+ * set of that level, and each function that another file calls then carries the level in its name.
+ * One that is missing here is defined twice, which the linker refuses. levels.h calls them.
+ */
+#ifndef ENTROPIC_LEVEL_H
+#define ENTROPIC_LEVEL_H
+
+#ifdef ENTROPIC_LEVEL
+
+#define LEVEL_JOIN(name, level) name##_##level
+#define LEVEL_EXPAND(name, level) LEVEL_JOIN(name, level)
+#define LEVELLED(name) LEVEL_EXPAND(name, ENTROPIC_LEVEL)
+
+#define add_partials LEVELLED(add_partials)
+#define block_add LEVELLED(block_add)
+#define block_add_dot LEVELLED(block_add_dot)
+#define block_add_squares LEVELLED(block_add_squares)
+#define block_dot LEVELLED(block_dot)
+#define block_open LEVELLED(block_open)
+#define block_open_spread LEVELLED(block_open_spread)
+#define block_pack_columns LEVELLED(block_pack_columns)
+#define block_pack_rows LEVELLED(block_pack_rows)
+#define block_rows LEVELLED(block_rows)
+#define block_scratch LEVELLED(block_scratch)
+#define box_bend LEVELLED(box_bend)
+#define box_coef LEVELLED(box_coef)
+#define box_coef_at LEVELLED(box_coef_at)
+#define box_conjugate LEVELLED(box_conjugate)
+#define box_gap LEVELLED(box_gap)
+#define box_moved LEVELLED(box_moved)
+#define box_scale_at LEVELLED(box_scale_at)
+#define box_value_at LEVELLED(box_value_at)
+#define curvature_add LEVELLED(curvature_add)
+#define curvature_begin LEVELLED(curvature_begin)
+#define curvature_end LEVELLED(curvature_end)
+#define curvature_fits LEVELLED(curvature_fits)
+#define curvature_fold LEVELLED(curvature_fold)
+#define curvature_scratch LEVELLED(curvature_scratch)
+#define dual_aim LEVELLED(dual_aim)
+#define dual_free LEVELLED(dual_free)
+#define dual_gap LEVELLED(dual_gap)
+#define dual_new LEVELLED(dual_new)
+#define dual_read LEVELLED(dual_read)
+#define dual_trial LEVELLED(dual_trial)
+#define loss_block LEVELLED(loss_block)
+#define loss_of LEVELLED(loss_of)
+#define loss_prepare LEVELLED(loss_prepare)
+#define mirror_lower LEVELLED(mirror_lower)
+#define monomial_block_add LEVELLED(monomial_block_add)
+#define monomial_block_add_squares LEVELLED(monomial_block_add_squares)
+#define monomial_block_dot LEVELLED(monomial_block_dot)
+#define monomial_block_open LEVELLED(monomial_block_open)
+#define monomial_block_pack_columns LEVELLED(monomial_block_pack_columns)
+#define monomial_block_pack_rows LEVELLED(monomial_block_pack_rows)
+#define monomial_block_rows LEVELLED(monomial_block_rows)
+#define monomial_block_scratch LEVELLED(monomial_block_scratch)
+#define panels_multiply LEVELLED(panels_multiply)
+#define plan_chunks LEVELLED(plan_chunks)
+#define rows_choose_kind LEVELLED(rows_choose_kind)
+#define rows_copy LEVELLED(rows_copy)
+#define rows_spread LEVELLED(rows_spread)
+#define samples_gap LEVELLED(samples_gap)
+#define samples_residuals LEVELLED(samples_residuals)
+#define samples_value LEVELLED(samples_value)
+#define spectral_iterate LEVELLED(spectral_iterate)
+#define square_tiles LEVELLED(square_tiles)
+#define sweep_adjoint LEVELLED(sweep_adjoint)
+#define sweep_curvature LEVELLED(sweep_curvature)
+#define sweep_evaluate LEVELLED(sweep_evaluate)
+#define sweep_moments LEVELLED(sweep_moments)
+#define sweep_outer LEVELLED(sweep_outer)
+#define sweep_pairs LEVELLED(sweep_pairs)
+#define sweep_product LEVELLED(sweep_product)
+#define sweep_quadratic LEVELLED(sweep_quadratic)
+#define sweep_scores LEVELLED(sweep_scores)
+#define symmetric_tiles LEVELLED(symmetric_tiles)
+
+#endif
+
+#endif
