@@ -98,12 +98,19 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
     band_ : tuple of two floats
         Scores between which a point is uncertain, by the leave-one-out scores of one
         observation (a row, or one of as many equal rows as a whole-number weight says). After
-        ``conformalize``, the band of its guarantee.
+        ``conformalize`` or ``control_error``, the band of its guarantee.
     calibration_ : array of shape (2, n_corners)
         Scores, and the frequency of ``classes_[1]`` at each, by which ``predict_proba`` goes.
     conformal_ : tuple of two floats
         After ``conformalize``: the highest score at which ``classes_[0]`` is possible, and the
         lowest for ``classes_[1]``.
+    left_out_risk_ : array of shape (3, n_steps)
+        Falling distances from the surface, the leave-one-out scores farther out than each, and
+        how many of these are wrong: by observations, without class weights.
+    error_control_ : dict
+        After ``control_error``: "max_error", "confidence_level", "n_rows", how many of them are
+        certain ("n_certain") and wrong among these ("n_wrong"), and whether the error is
+        "guaranteed", by rows kept aside.
     separation_ : float
         Lowest training score of ``classes_[1]`` less the highest of ``classes_[0]``.
     multipliers_ : array of shape (n_samples,)

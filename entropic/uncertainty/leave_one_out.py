@@ -199,6 +199,15 @@ def observations(sample_weight, weights, n_samples):
     return share, weights * (total / weights.sum())
 
 
+def class_totals(positive, sample_weight):
+    """Observations of the defective and of the good class, as :func:`observations` counts them."""
+    if sample_weight is None:
+        n_good = np.count_nonzero(positive)
+        return np.array([len(positive) - n_good, n_good], dtype=float)
+    _, rows = observations(sample_weight, np.asarray(sample_weight, dtype=float), len(positive))
+    return np.bincount(positive, rows, minlength=2)
+
+
 def _form(sweep, outcome):
     """The cheapest form that fits into memory and costs little beside the fit.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,13 +9,15 @@ from entropic import checks
 
 from . import conformal
 from .band import certainty_band, in_band, separation
-from .leave_one_out import left_out
+from .error_control import left_out_risk
+from .guarantees import GuaranteesMixin
+from .leave_one_out import class_totals, left_out
 from .probability import confidence, frequencies, probability
 from .ranking import Ranking
 from .report import selective_report
 
 
-class UncertaintyMixin:
+class UncertaintyMixin(GuaranteesMixin):
     """Band, probabilities, sets and reports of a classifier with ``decision_function``.
 
     All of it follows from scores alone: the leave-one-out scores of the training rows, or the
@@ -45,8 +45,8 @@ class UncertaintyMixin:
         self.calibration_ = frequencies(ranking)
         functional_margins = sweep.functional_margins + sweep.target.offset
         self.separation_ = separation(sweep.target.sign * functional_margins, positive, rows)
-        if hasattr(self, "conformal_"):
-            del self.conformal_
+        self.left_out_risk_ = left_out_risk(ranking, class_totals(positive, sample_weight))
+        self._forget_guarantees()
 
     def _check_loaded_uncertainty(self):
         """Refuse fitted attributes, as of a file, that no fit could have left."""
@@ -57,6 +57,15 @@ class UncertaintyMixin:
                 raise ValueError(f"its {name} is not two numbers")
         if self.loo_decision_ is not None and not checks.is_array(self.loo_decision_, "f", None):
             raise ValueError("its loo_decision_ has the wrong shape")
+        risk = getattr(self, "left_out_risk_", None)
+        if risk is not None and not (
+            checks.is_array(risk, "f", 3, None)
+            and np.isfinite(risk).all()
+            and np.all(np.diff(risk[1:]) >= 0)
+            and np.all(risk[2] >= 0)
+            and np.all(risk[1] > 0)
+        ):
+            raise ValueError("its left_out_risk_ is not a count of errors")
         curve = self.calibration_
         if not checks.is_array(curve, "f", 2, None):
             raise ValueError("its calibration has the wrong shape")
@@ -165,58 +174,6 @@ class UncertaintyMixin:
             return conformal.possible(scores, *limits)
         uncertain, code = in_band(scores, self.band_), self._certain_class(scores)
         return np.column_stack([uncertain | (code == 0), uncertain | (code == 1)])
-
-    def conformalize(self, X, y, confidence_level=0.9):
-        """Give the band a guarantee, from rows that had no part in the fit.
-
-        Split conformal prediction, class by class: if a new row and the calibration rows of its
-        class are exchangeable, :meth:`predict_set` holds its class with a probability of at
-        least ``confidence_level``, whatever the model and however rare the class. ``band_`` is
-        set to the scores for which not exactly one class remains, so that ``in_band``,
-        ``predict_with_reject`` and ``selective_report`` follow.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-            Labels among ``classes_``. With ``n < level/(1 - level)`` rows of a class, no score
-            excludes it, and a warning says how many are needed; no rows at all is such a case.
-        confidence_level : float
-            Above 0 and below 1.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If the level is out of range, X does not fit the model, or y holds other labels.
-        """
-        check_is_fitted(self)
-        level = checks.check_level(confidence_level, "confidence_level")
-        scores = self.decision_function(X)
-        positive = checks.check_known_labels(y, self.classes_, len(scores)) == 1
-        self.conformal_ = conformal.thresholds(scores, positive, level)
-        self.band_ = conformal.band(*self.conformal_)
-        needed = conformal.rows_needed(level)
-        few = [
-            f"{label!r} has {count}"
-            for label, count in zip(
-                self.classes_.tolist(), np.bincount(positive, minlength=2).tolist(), strict=True
-            )
-            if count < needed
-        ]
-        if few:
-            warnings.warn(
-                f"A confidence level of {level:g} needs {needed} calibration rows of each class; "
-                f"{' and '.join(few)}. No score excludes "
-                f"{'either class, so that every row is uncertain' if len(few) == 2 else 'it'}; "
-                "calibrate on more rows or lower confidence_level.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return self
 
     # ------------------------------------------------------------------ report
 
