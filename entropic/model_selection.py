@@ -45,6 +45,7 @@ SHARED = (
     "standardize",
     "monotonic_cst",
     "class_weight",
+    "leave_one_out",
     "certainty",
     "solver",
     "tol",
@@ -102,7 +103,7 @@ class EntropicClassifierCV(EntropicClassifier):
         None judges by leave-one-out in closed form; anything else asks for ordinary folds,
         whose held-out scores are judged together. Groups come as an iterable of their splits.
     interaction_only, margin, fit_intercept, standardize, monotonic_cst, class_weight, \
-certainty, solver, tol, max_iter, n_jobs
+leave_one_out, certainty, solver, tol, max_iter, n_jobs
         As in :class:`EntropicClassifier`, for all candidates.
     verbose : int
         Above 0 prints the score of every candidate, and then the steps of the last fit.
@@ -143,6 +144,7 @@ certainty, solver, tol, max_iter, n_jobs
         standardize="auto",
         monotonic_cst=None,
         class_weight=None,
+        leave_one_out=True,
         certainty=1.0,
         solver="auto",
         tol=1e-8,
@@ -165,6 +167,7 @@ certainty, solver, tol, max_iter, n_jobs
         self.standardize = standardize
         self.monotonic_cst = monotonic_cst
         self.class_weight = class_weight
+        self.leave_one_out = leave_one_out
         self.certainty = certainty
         self.solver = solver
         self.tol = tol

@@ -107,7 +107,7 @@ def test_boundary_of_a_pipeline(moons):
 
 def test_displays_want_an_entropic_classifier(moons):
     _, X, y = moons
-    with pytest.raises(ValueError, match="StandardScaler without a band"):
+    with pytest.raises(ValueError, match="is a StandardScaler; give"):
         ScoreHistogramDisplay.from_estimator(StandardScaler().fit(X), X, y)
 
 

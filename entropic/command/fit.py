@@ -75,9 +75,8 @@ def fit(options):
     )
     report.section("Fit", fit_lines(classifier, len(train)))
     if held_out is not None:
-        lines, confusion = held_out_lines(
-            held_truth, classifier.predict(held_X), ~classifier.in_band(held_X), labels
-        )
+        certain = ~classifier.in_band(held_X) if hasattr(classifier, "band_") else None
+        lines, confusion = held_out_lines(held_truth, classifier.predict(held_X), certain, labels)
         report.section("Held-out rows", lines, confusion)
     report.notes += notes(encoder, training, held_out, dotted)
     report.notes += [" ".join(str(warning.message).split()) for warning in caught]

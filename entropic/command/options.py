@@ -22,6 +22,7 @@ DEFAULTS = {
     "fit_intercept": True,
     "standardize": "auto",
     "class_weight": None,
+    "leave_one_out": True,
     "certainty": 1.0,
     "solver": "auto",
     "tol": 1e-8,
@@ -143,6 +144,12 @@ def _add_estimator(parser):
         "class_weight",
         metavar="balanced|LABEL=WEIGHT,...",
         help="weight of the rows of each class",
+    )
+    add(
+        "leave_one_out",
+        "--no-leave-one-out",
+        action="store_false",
+        help="scores only: not what is certain",
     )
     add("certainty", type=float, help="1: the band of the extreme scores; below 1: this sure")
     add("solver", choices=SOLVERS, help="how the optimum is found")

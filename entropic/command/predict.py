@@ -35,6 +35,9 @@ def predict(options):
     X = encoder.matrix(rows)
     scores = classifier.decision_function(X)
     towards_positive = 1.0 if classifier.classes_[1] == positive else -1.0
+    certainty = np.full(len(scores), "unknown")
+    if hasattr(classifier, "band_"):
+        certainty = np.where(classifier.in_band(X), "uncertain", "certain")
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["label", "score", "certainty"])
@@ -42,7 +45,7 @@ def predict(options):
         zip(
             classifier.predict(X).tolist(),
             (towards_positive * scores).tolist(),
-            np.where(classifier.in_band(X), "uncertain", "certain").tolist(),
+            certainty.tolist(),
             strict=True,
         )
     )

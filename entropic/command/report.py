@@ -111,14 +111,19 @@ def data_lines(files, training, held_out, test, encoder, truth, labels):
 
 def fit_lines(classifier, n_rows):
     """The lines on how the solver ended."""
-    lower, upper = np.ravel(classifier.band_)
     gap = float(np.max(classifier.gap_))
     if classifier.degree > 1:
         yield "surface", f"degree {classifier.degree}, {classifier.coef_.shape[1]:,} monomials"
     goal = f"gap a row {gap / n_rows:.1e}, goal {classifier.tol:.1e}"
     yield "status", f"{classifier.status_} ({goal})"
     yield "steps", f"{classifier.n_iter_} ({classifier.n_sweeps_} sweeps of the rows)"
-    yield "uncertain", f"scores between {lower:.6g} and {upper:.6g}"
+    uncertain = "unknown: there are no leave-one-out scores"
+    if hasattr(classifier, "band_"):
+        lower, upper = np.ravel(classifier.band_)
+        uncertain = f"scores between {lower:.6g} and {upper:.6g}"
+        if hasattr(classifier, "results_"):  # chosen by the scores that the band rests on
+            uncertain += "; after a search expect 1.23 times the errors counted outside"
+    yield "uncertain", uncertain
 
 
 def notes(encoder, training, held_out, dotted):
@@ -145,7 +150,7 @@ def held_out_lines(truth, predicted, certain, labels):
     Parameters
     ----------
     truth, predicted : arrays of shape (n_rows,)
-    certain : bool array of shape (n_rows,)
+    certain : bool array of shape (n_rows,) or None
     labels : Labels
 
     Returns
@@ -161,10 +166,12 @@ def held_out_lines(truth, predicted, certain, labels):
     precision = _share(both, np.sum(said_positive), "nothing is predicted so")
     recall = _share(both, np.sum(is_positive), "no row is of it")
     f1 = _share(2 * both, np.sum(said_positive) + np.sum(is_positive), "no row is of it")
-    sure = int(np.sum(certain))
-    sure_said = f"{sure:,} of {len(truth):,} ({sure / len(truth):.1%})"
-    if sure:
-        sure_said += f", of which {np.mean(right[certain]):.4f} are right"
+    sure_said = "unknown"
+    if certain is not None:
+        sure = int(np.sum(certain))
+        sure_said = f"{sure:,} of {len(truth):,} ({sure / len(truth):.1%})"
+        if sure:
+            sure_said += f", of which {np.mean(right[certain]):.4f} are right"
     lines = [
         ("accuracy", f"{np.mean(right):.4f} ({base:.4f} by always saying {commonest})"),
         ("precision", precision),

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from entropic import checks
+from entropic.uncertainty.mixin import UncertaintyMixin
 
 COLOURS = ("tab:blue", "tab:orange")
 
@@ -24,12 +25,12 @@ def axes_or_new(ax):
 
 
 def fitted(estimator):
-    """The classifier that carries the band: the estimator, or the last step of its pipeline."""
+    """The classifier itself: the estimator, or the last step of its pipeline."""
     check_is_fitted(estimator)
     last = estimator[-1] if hasattr(estimator, "steps") else estimator
-    if not hasattr(last, "band_"):
+    if not isinstance(last, UncertaintyMixin):
         raise ValueError(
-            f"estimator is a {type(last).__name__} without a band; "
+            f"estimator is a {type(last).__name__}; "
             "give a fitted EntropicClassifier or a pipeline that ends in one."
         )
     return last

@@ -19,7 +19,7 @@ class BoundaryDisplay(Display):
         Grid values of the two free features.
     scores : array of shape (n, n)
         Decision function on the grid.
-    band : tuple of two floats
+    band : tuple of two floats or None
     labels : tuple of two str
         Names of the free features.
     points : array of shape (m, 2) or None
@@ -95,7 +95,7 @@ class BoundaryDisplay(Display):
             first,
             second,
             scores,
-            last.band_,
+            getattr(last, "band_", None),
             tuple(str(names[column]) if framed else f"feature {column}" for column in pair),
             np.column_stack(samples),
             positive,
@@ -111,14 +111,13 @@ class BoundaryDisplay(Display):
         BoundaryDisplay
         """
         ax = axes_or_new(ax)
-        lower, upper = self.band
-        top = max(float(np.max(np.abs(self.scores))), abs(lower), abs(upper)) * 2 + 1
+        levels = [] if self.band is None else sorted(set(filter(np.isfinite, self.band)))
+        top = float(np.max(np.abs([*levels, np.min(self.scores), np.max(self.scores)]))) * 2 + 1
         ax.contourf(
             self.first, self.second, self.scores, [-top, 0.0, top], colors=COLOURS, alpha=alpha
         )
         ax.contour(self.first, self.second, self.scores, [0.0], colors="black", linewidths=1.5)
-        levels = sorted({lower, upper})
-        if np.all(np.isfinite(levels)):
+        if levels:
             ax.contour(
                 self.first,
                 self.second,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from entropic import checks
-from entropic.uncertainty.probability import confidence
 from entropic.uncertainty.report import reliability, risk_coverage
 
 from .axes import COLOURS, Display, axes_or_new, fitted, scored, two_classes
@@ -30,7 +29,8 @@ class ScoreHistogramDisplay(Display):
     def from_estimator(cls, estimator, X, y, *, ax=None, **kwargs):
         """Scores of a fitted classifier on labelled rows."""
         last, scores, positive = scored(estimator, X, y)
-        return cls(scores, positive, last.band_, last.classes_).plot(ax=ax, **kwargs)
+        band = getattr(last, "band_", None)
+        return cls(scores, positive, band, last.classes_).plot(ax=ax, **kwargs)
 
     @classmethod
     def from_predictions(cls, y_true, scores, *, band=None, ax=None, **kwargs):
@@ -72,7 +72,7 @@ class RiskCoverageDisplay(Display):
     def from_estimator(cls, estimator, X, y, *, ax=None, **kwargs):
         """Curve of a fitted classifier on labelled rows."""
         last, scores, positive = scored(estimator, X, y)
-        sure = confidence(scores, last.calibration_)
+        sure = last._confidence(scores)
         return cls(*risk_coverage((scores > 0) != positive, sure)).plot(ax=ax, **kwargs)
 
     @classmethod
@@ -112,7 +112,7 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, n_bins=10, ax=None, **kwargs):
-        """Reliability of a fitted classifier on labelled rows."""
+        """Reliability of a fitted classifier with probabilities on labelled rows."""
         _, said, positive = scored(estimator, X, y, "predict_proba")
         table = reliability(said[:, 1], positive, n_bins=_bins(n_bins))
         return cls(*table).plot(ax=ax, **kwargs)

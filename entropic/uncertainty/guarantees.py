@@ -125,7 +125,7 @@ class GuaranteesMixin:
                 f"{'X' if X is None else 'y'} is missing; give rows kept aside with their labels, "
                 "or neither for the leave-one-out scores of the training rows."
             )
-        risk = getattr(self, "left_out_risk_", None)
+        risk = vars(self).get("left_out_risk_")
         if X is not None:
             scores = self.decision_function(X)
             positive = checks.check_known_labels(y, self.classes_, len(scores)) == 1

@@ -208,6 +208,23 @@ def class_totals(positive, sample_weight):
     return np.bincount(positive, rows, minlength=2)
 
 
+def _full(work):
+    """Seconds that each form with a full factor takes, and its bytes."""
+    pair = SPARSE_PAIR if work.sparse else DENSE_PAIR
+    through = work.entries * work.n_features * pair
+    seconds = work.curvature + 3 * factor_time(work.n_features) + through
+    forms = {"features": (seconds, work.cholesky_bytes)}
+    if work.random_access:
+        seconds = work.outer + 4 * factor_time(work.n_samples)
+        forms["samples"] = (seconds, 2 * work.dual_bytes)
+    return forms
+
+
+def cost(sweep):
+    """Seconds and bytes that leave-one-out scores would take, whatever there is of them."""
+    return min(_full(sweep.work).values())
+
+
 def _form(sweep, outcome):
     """The cheapest form that fits into memory and costs little beside the fit.
 
@@ -218,13 +235,7 @@ def _form(sweep, outcome):
     if outcome.curvature is not None:
         return "features"
     work, room = sweep.work, memory_limit()
-    pair = SPARSE_PAIR if work.sparse else DENSE_PAIR
-    full = {}
-    if work.cholesky_bytes <= room:
-        through = work.entries * work.n_features * pair
-        full["features"] = work.curvature + 3 * factor_time(work.n_features) + through
-    if work.random_access and 2 * work.dual_bytes <= room:
-        full["samples"] = work.outer + 4 * factor_time(work.n_samples)
+    full = {form: time for form, (time, n_bytes) in _full(work).items() if n_bytes <= room}
     if not full:
         return None
     form = min(full, key=full.get)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from entropic import checks
@@ -11,18 +14,49 @@ from . import conformal
 from .band import certainty_band, in_band, separation
 from .error_control import left_out_risk
 from .guarantees import GuaranteesMixin
-from .leave_one_out import class_totals, left_out
+from .leave_one_out import class_totals, cost, left_out
 from .probability import confidence, frequencies, probability
 from .ranking import Ranking
 from .report import selective_report
+
+# What a fit learns from leave-one-out scores, and has not without them.
+LEARNED = ("band_", "calibration_", "left_out_risk_")
+NEED_A_BAND = ("band_", "in_band", "predict_with_reject", "predict_set", "selective_report")
+NEED_PROBABILITIES = ("calibration_", "predict_proba", "predict_log_proba")
+INSTEAD = "conformalize and control_error give a band, from rows that had no part in the fit"
+
+
+def _learned(name):
+    """For ``available_if``: whether a fitted model has an attribute, or its fit would give it."""
+
+    def check(model):
+        if "coef_" in vars(model):
+            return name in vars(model)
+        return name == "band_" or bool(model.leave_one_out)
+
+    return check
 
 
 class UncertaintyMixin(GuaranteesMixin):
     """Band, probabilities, sets and reports of a classifier with ``decision_function``.
 
     All of it follows from scores alone: the leave-one-out scores of the training rows, or the
-    scores of calibration rows.
+    scores of calibration rows. Without either, what rests on them is not there.
     """
+
+    def __getattr__(self, name):
+        """Say why a model lacks what others have."""
+        what = "probabilities" if name in NEED_PROBABILITIES else "a band and what follows it"
+        if name not in (*NEED_PROBABILITIES, *NEED_A_BAND) or (
+            "coef_" not in vars(self) and self.leave_one_out
+        ):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        why = "they took more time or memory than there was"
+        if not self.leave_one_out:
+            why = "leave_one_out is False"
+        raise AttributeError(
+            f"There is no {name}: {what} need leave-one-out scores, but {why}; {INSTEAD}."
+        )
 
     def _learn_uncertainty(self, sweep, box, outcome, positive, sample_weight):
         """Set what the leave-one-out scores tell: called at the end of a fit.
@@ -37,27 +71,45 @@ class UncertaintyMixin(GuaranteesMixin):
         sample_weight : array of shape (n_samples,), (1,) or None
             As the user gave it, before class weights.
         """
+        for name in LEARNED:
+            vars(self).pop(name, None)
+        self._forget_guarantees()
+        functional_margins = sweep.functional_margins + sweep.target.offset
+        self.separation_ = separation(
+            sweep.target.sign * functional_margins, positive, sweep.target.weights
+        )
+        self.loo_decision_ = None
+        if not self.leave_one_out:
+            return
         scores, rows, self.loo_decision_ = left_out(
             sweep, box, outcome, sample_weight, rescale=True
         )
+        if self.loo_decision_ is None:
+            seconds, n_bytes = cost(sweep)
+            warnings.warn(
+                f"Leave-one-out scores would take about {seconds:.2g} s and {n_bytes / 2**30:.2g} "
+                "GiB and were not made: the model gives scores, but no band and no probabilities. "
+                f"leave_one_out=False asks for scores only; {INSTEAD}.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return
         ranking = Ranking.of(scores, positive, rows)
         self.band_ = certainty_band(ranking, self.certainty)
         self.calibration_ = frequencies(ranking)
-        functional_margins = sweep.functional_margins + sweep.target.offset
-        self.separation_ = separation(sweep.target.sign * functional_margins, positive, rows)
         self.left_out_risk_ = left_out_risk(ranking, class_totals(positive, sample_weight))
-        self._forget_guarantees()
 
     def _check_loaded_uncertainty(self):
         """Refuse fitted attributes, as of a file, that no fit could have left."""
         for name in ("band_", "conformal_"):
-            pair = getattr(self, name, self.band_)
+            pair = vars(self).get(name, (0.0, 0.0))
             numbers = isinstance(pair, tuple) and all(isinstance(limit, float) for limit in pair)
             if not numbers or len(pair) != 2 or np.isnan(pair).any():
                 raise ValueError(f"its {name} is not two numbers")
-        if self.loo_decision_ is not None and not checks.is_array(self.loo_decision_, "f", None):
+        left_out = vars(self).get("loo_decision_")
+        if left_out is not None and not checks.is_array(left_out, "f", None):
             raise ValueError("its loo_decision_ has the wrong shape")
-        risk = getattr(self, "left_out_risk_", None)
+        risk = vars(self).get("left_out_risk_")
         if risk is not None and not (
             checks.is_array(risk, "f", 3, None)
             and np.isfinite(risk).all()
@@ -66,7 +118,9 @@ class UncertaintyMixin(GuaranteesMixin):
             and np.all(risk[1] > 0)
         ):
             raise ValueError("its left_out_risk_ is not a count of errors")
-        curve = self.calibration_
+        curve = vars(self).get("calibration_")
+        if curve is None:
+            return
         if not checks.is_array(curve, "f", 2, None):
             raise ValueError("its calibration has the wrong shape")
         if not (np.all(np.diff(curve) >= 0) and curve[1, 0] > 0 and curve[1, -1] < 1):
@@ -74,6 +128,7 @@ class UncertaintyMixin(GuaranteesMixin):
 
     # ------------------------------------------------------------ probabilities
 
+    @available_if(_learned("calibration_"))
     def predict_proba(self, X):
         """How often rows of such a score were of each class.
 
@@ -95,9 +150,11 @@ class UncertaintyMixin(GuaranteesMixin):
         there give it the probability ``(n + 1)/(n + 2)``, as long as that does not break the
         rise.
         """
-        good = probability(self._calibration(), self.decision_function(X))
+        scores = self.decision_function(X)
+        good = probability(self.calibration_, scores)
         return np.column_stack([1 - good, good])
 
+    @available_if(_learned("calibration_"))
     def predict_log_proba(self, X):
         """Logarithm of :meth:`predict_proba`.
 
@@ -107,12 +164,14 @@ class UncertaintyMixin(GuaranteesMixin):
         """
         return np.log(self.predict_proba(X))
 
-    def _calibration(self):
-        check_is_fitted(self)
-        return self.calibration_
+    def _confidence(self, scores):
+        """An order of rows by how sure their class is: by distance, where that is all there is."""
+        curve = vars(self).get("calibration_")
+        return np.abs(scores) if curve is None else confidence(scores, curve)
 
     # --------------------------------------------------------------- certainty
 
+    @available_if(_learned("band_"))
     def in_band(self, X):
         """Whether each row is uncertain: its score strictly between the bounds of ``band_``.
 
@@ -122,6 +181,7 @@ class UncertaintyMixin(GuaranteesMixin):
         """
         return in_band(self.decision_function(X), self.band_)
 
+    @available_if(_learned("band_"))
     def predict_with_reject(self, X, reject_label):
         """The class of the certain rows, and ``reject_label`` for the uncertain ones.
 
@@ -156,6 +216,7 @@ class UncertaintyMixin(GuaranteesMixin):
         """The class on either side of the band, as a place in ``classes_``."""
         return (scores >= self.band_[1]).astype(int)
 
+    @available_if(_learned("band_"))
     def predict_set(self, X):
         """Which classes remain possible for each row.
 
@@ -177,6 +238,7 @@ class UncertaintyMixin(GuaranteesMixin):
 
     # ------------------------------------------------------------------ report
 
+    @available_if(_learned("band_"))
     def selective_report(self, X, y, sample_weight=None):
         """How the classifier does on labelled rows when it may abstain in the band.
 
@@ -192,7 +254,8 @@ class UncertaintyMixin(GuaranteesMixin):
         SelectiveReport
             Coverage, error among the certain, abstention rate, precision and recall of each
             class, and the area under the risk–coverage curve, in which rows are sure in the
-            order of the probability of the class that ``predict`` names. ``print`` shows it.
+            order of the probability of the class that ``predict`` names, or without probabilities
+            of their distance from the surface. ``print`` shows it.
 
         Raises
         ------
@@ -212,6 +275,6 @@ class UncertaintyMixin(GuaranteesMixin):
             ~in_band(scores, self.band_),
             self._certain_class(scores),
             said != truth,
-            confidence(scores, self.calibration_),
+            self._confidence(scores),
             weights,
         )

@@ -150,17 +150,6 @@ def test_the_projected_estimate_is_close(monkeypatch):
     assert np.std(relative) < 0.25
 
 
-def test_no_affordable_factor_is_said(monkeypatch):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
-    monkeypatch.setattr(leave_one_out, "_form", lambda sweep, outcome: None)
-    fitted = EntropicClassifier().fit(X, y)
-    assert fitted.loo_decision_ is None
-    scores = fitted.decision_function(X)
-    assert_allclose(fitted.band_, (scores[y == 1].min(), scores[y == 0].max()))
-    assert_allclose(fitted.predict_proba(X).sum(axis=1), 1)
-
-
 def test_a_vanishing_denominator_is_bounded():
     """Rows of enormous weight are interpolated: 1 - a c is all rounding."""
     weights = np.ones(90)
