@@ -120,7 +120,7 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
     multipliers_ : array of shape (n_samples,)
     status_ : str
     converged_ : bool
-    gap_, residual_norm_, objective_ : float
+    dual_gap_, residual_norm_, objective_ : float
     n_iter_, n_sweeps_ : int
     history_ : dict of lists
     n_features_in_ : int
@@ -350,7 +350,7 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
         self._state = outcome.state
         self.multipliers_ = outcome.multipliers
         self.status_, self.converged_ = str(outcome.status), outcome.converged
-        self.gap_, self.residual_norm_ = outcome.gap, outcome.residual_norm
+        self.dual_gap_, self.residual_norm_ = outcome.dual_gap, outcome.residual_norm
         self.objective_ = outcome.objective
         self.n_iter_, self.n_sweeps_ = outcome.n_iter, outcome.n_sweeps
         self.history_ = outcome.history

@@ -119,7 +119,7 @@ leave_one_out, certainty, solver, tol, max_iter, n_jobs
         Its place in ``results_``.
     results_ : dict of arrays
         One entry a candidate: the five parameters, "score", "standard_error", "n_columns",
-        "n_iter", "n_sweeps", "gap", "converged". ``pandas.DataFrame(results_)`` makes a table.
+        "n_iter", "n_sweeps", "dual_gap", "converged". ``pandas.DataFrame(results_)`` makes a table.
 
     References
     ----------
@@ -368,7 +368,7 @@ def _figures(design, outcome):
         "n_columns": design.n_features,
         "n_iter": outcome.n_iter,
         "n_sweeps": outcome.n_sweeps,
-        "gap": outcome.gap,
+        "dual_gap": outcome.dual_gap,
         "converged": outcome.converged,
     }
 
@@ -376,5 +376,5 @@ def _figures(design, outcome):
 def _fitted_figures(model):
     """The same of a fitted classifier."""
     n_columns = model.coef_.shape[1] + model.fit_intercept
-    figures = {name: getattr(model, f"{name}_") for name in ("n_iter", "n_sweeps", "gap")}
+    figures = {name: getattr(model, f"{name}_") for name in ("n_iter", "n_sweeps", "dual_gap")}
     return {"n_columns": n_columns, **figures, "converged": model.converged_}

@@ -137,7 +137,7 @@ def check(problem, outcome, tol):
     rounding = 1e-13 * scale
     assert found >= -rounding
     assert found <= tol * total + rounding
-    assert found <= 1.1 * outcome.gap + rounding
+    assert found <= 1.1 * outcome.dual_gap + rounding
     left = residual(problem, coef, outcome.margins)
     norm = float(np.sqrt(left @ left))
     assert abs(outcome.residual_norm - norm) <= 1e-7 * (1 + norm)

@@ -47,7 +47,7 @@ def test_breast_cancer_split_of_the_paper(breast_cancer, settings, accuracy):
     fitted = EntropicClassifier(**settings).fit(X, y)
     assert fitted.score(X_test, y_test) >= accuracy
     assert 4 <= fitted.n_iter_ <= 15
-    assert 0 <= fitted.gap_ <= 1e-8 * len(y)
+    assert 0 <= fitted.dual_gap_ <= 1e-8 * len(y)
 
 
 def test_raw_and_scaled_input_give_the_same_predictions(breast_cancer):
@@ -154,7 +154,9 @@ def test_tol_sets_the_gap_that_is_reached(breast_cancer):
     steps = []
     for tol in (1e-1, 1e-3, 1e-8, 1e-13):
         fitted = EntropicClassifier(tol=tol).fit(X, y)
-        assert fitted.gap_ <= tol * len(y) and fitted.converged_ and fitted.status_ == "converged"
+        assert (
+            fitted.dual_gap_ <= tol * len(y) and fitted.converged_ and fitted.status_ == "converged"
+        )
         steps.append(fitted.n_iter_)
     assert steps == sorted(steps) and steps[0] < steps[-1]
 
@@ -165,13 +167,13 @@ def test_an_unconverged_fit_warns_with_gap_goal_and_remedy(breast_cancer):
         fitted = EntropicClassifier(max_iter=1).fit(X, y)
     assert caught[0].filename == __file__
     assert not fitted.converged_ and fitted.status_ == "max_iter" and fitted.n_iter_ == 1
-    assert fitted.gap_ > 1e-8 * len(y)
+    assert fitted.dual_gap_ > 1e-8 * len(y)
 
 
 def test_history_has_an_entry_a_step(two_clouds):
     fitted = EntropicClassifier().fit(*two_clouds)
     assert len(fitted.history_["gap"]) == fitted.n_iter_ + 1
-    assert fitted.history_["gap"][-1] == fitted.gap_
+    assert fitted.history_["gap"][-1] == fitted.dual_gap_
     assert np.all(np.diff(fitted.history_["objective"]) <= 1e-9)
     assert fitted.n_sweeps_ >= fitted.n_iter_
 

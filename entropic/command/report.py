@@ -111,7 +111,7 @@ def data_lines(files, training, held_out, test, encoder, truth, labels):
 
 def fit_lines(classifier, n_rows):
     """The lines on how the solver ended."""
-    gap = float(np.max(classifier.gap_))
+    gap = float(np.max(classifier.dual_gap_))
     if classifier.degree > 1:
         yield "surface", f"degree {classifier.degree}, {classifier.coef_.shape[1]:,} monomials"
     goal = f"gap a row {gap / n_rows:.1e}, goal {classifier.tol:.1e}"

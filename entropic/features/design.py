@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from entropic.rows import rows_of
+from entropic.rows.sparse import magnitudes
 
 
 class Design:
@@ -17,7 +18,7 @@ class Design:
 
     Parameters
     ----------
-    rows : rows object (solve/rows.py)
+    rows : rows object (rows/dense.py)
     mean, scale : arrays of shape (n_columns,) or None
         Subtracted from, and divided into, the columns. ``None`` leaves them as they are.
     constant : bool
@@ -103,6 +104,37 @@ class Design:
         # (z - mu) s (z' - mu) = z s z' - mu s z - mu s z' + mu s mu
         between = self.mean * inner[:-1]
         return inner, np.append(-between, 0.5 * (self.mean @ between))
+
+    def absolute_products(self, coef, multipliers):
+        """``|Phi| coef`` and ``|Phi|^T multipliers`` for numbers that are not negative, or more.
+
+        Where a mean is subtracted by algebra, the sizes of both its parts are counted. These sums
+        bound what rounding may have done to the products themselves.
+
+        Returns
+        -------
+        by_sample : array of shape (n_samples,)
+        by_column : array of shape (n_features,)
+        """
+        n_columns = self.rows.n_columns
+        scale = 1.0 if self.scale is None else self.scale
+        mean = 0.0 if self.mean is None else np.abs(self.mean)
+        columns = coef[:n_columns] / scale
+        always = float(np.sum(mean * columns)) + (coef[-1] if self.constant else 0.0)
+        by_sample, by_column = np.empty(self.n_samples), np.zeros(n_columns)
+        for start, stop in self.rows.ranges():
+            block = magnitudes(self.rows.block(start, stop))
+            by_sample[start:stop] = block @ columns + always
+            by_column += block.T @ multipliers[start:stop]
+        total = float(np.sum(multipliers))
+        by_column = (by_column + mean * total) / scale
+        return by_sample, np.append(by_column, total) if self.constant else by_column
+
+    def restricted(self, used):
+        """The design of some of its columns, the constant among them, for sparse rows."""
+        kept = used[:-1] if self.constant else used
+        parts = (None if part is None else part[kept] for part in (self.mean, self.scale))
+        return Design(self.rows.with_columns(kept), *parts, self.constant)
 
     def take(self, indices):
         """The design of some of the rows."""

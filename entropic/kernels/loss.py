@@ -65,6 +65,33 @@ class Loss:
             second = np.where(log_margin >= 0, 0.0, second)
         return second
 
+    def gaps(self, scaled_multipliers, functional_margins):
+        """Each sample's part of the duality gap: never negative, computed without cancellation.
+
+        With x the best log-margin for t, mu the scaled multiplier and ``d = x + mu``::
+
+            l(t) + e^(-mu) + slack/2 mu^2 + mu t = e^x (d - 1) + e^(-mu) + slack/2 d^2
+
+        and ``mu (t - 1)`` besides where the inequality form is flat. It vanishes for the
+        multipliers ``mu = -l'(t)``.
+        """
+        with np.errstate(over="ignore"):
+            if self.slack == 0:
+                # what the multipliers charge for the residual: the primal is met in the limit only
+                return np.abs(
+                    scaled_multipliers * (functional_margins - np.exp(-scaled_multipliers))
+                )
+            log_margin = self.log_margin(functional_margins)
+            d, best = log_margin + scaled_multipliers, np.exp(log_margin)
+            series = d * d * (0.5 - d * (1 / 6 - d * (1 / 24 - d / 120)))
+            near = best * np.where(np.abs(d) < 1e-2, series, d + np.expm1(-np.maximum(d, -1.0)))
+            far = best * (d - 1) + np.exp(-scaled_multipliers)
+            gaps = np.where(np.abs(d) < 1, near, far) + 0.5 * self.slack * d * d
+            if self.inequality:
+                flat = scaled_multipliers * np.maximum(functional_margins - 1, 0.0)
+                gaps += np.where(log_margin >= 0, flat, 0.0)
+            return gaps
+
     def conjugate(self, multipliers, weights):
         """``sum_i q exp(-lambda/q) + (slack/2) lambda^2/q``: the samples' part of the dual."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

@@ -319,33 +319,14 @@ class _Loop:
 
     def gap(self):
         """The duality gap between the multipliers and the coefficients they imply."""
-        gaps = row_gaps(self.target.loss, self.ratio, self.margin, self.residual)
+        if self.slack == 0:
+            # what the multipliers charge for the residual: the primal is met in the limit only
+            gaps = np.abs(self.ratio * self.residual)
+        else:
+            with np.errstate(over="ignore"):
+                functional_margins = self.residual + self.margin - self.slack * self.ratio
+            gaps = self.target.loss.gaps(self.ratio, functional_margins)
         return float(np.sum(self.weights * gaps, where=self.counts))
-
-
-def row_gaps(loss, ratio, margin, residual):
-    """Each sample's part of the gap: never negative, and computed without cancellation.
-
-    With ``t = D_i w - y_i``, the best margin e^x for it, and ``d = x + mu``::
-
-        l(t) + e^(-mu) + slack/2 mu^2 + mu t = e^x (d - 1) + e^(-mu) + slack/2 d^2
-
-    The coefficients' part is zero, since w is the best answer to tau. Without slack it is what
-    the multipliers charge for the residual, since the primal is met in the limit only.
-    """
-    slack = loss.slack
-    if slack == 0:
-        return np.abs(ratio * residual)
-    with np.errstate(over="ignore"):
-        functional_margins = residual + margin - slack * ratio
-        log_margin = loss.log_margin(functional_margins)
-        d, best = log_margin + ratio, np.exp(log_margin)
-        series = d * d * (0.5 - d * (1 / 6 - d * (1 / 24 - d / 120)))
-        near = best * np.where(np.abs(d) < 1e-2, series, d + np.expm1(-np.maximum(d, -1.0)))
-        gaps = np.where(np.abs(d) < 1, near, best * (d - 1) + margin) + 0.5 * slack * d * d
-        if loss.inequality:
-            gaps += np.where(log_margin >= 0, ratio * np.maximum(functional_margins - 1, 0.0), 0.0)
-        return gaps
 
 
 class _Record:

@@ -14,6 +14,11 @@ def even_ranges(n_samples, step):
         yield start, min(start + step, n_samples)
 
 
+def largest(values):
+    """The largest magnitude of some numbers, without a copy of them; 0 of none."""
+    return max(float(values.max()), -float(values.min())) if values.size else 0.0
+
+
 class DenseRows:
     """Rows of a two-dimensional float32 or float64 array, in whatever order it is stored.
 
@@ -56,6 +61,11 @@ class DenseRows:
     def take(self, indices):
         """The rows with these indices, copied."""
         return DenseRows(self.values[indices], self.centre)
+
+    def largest_entry(self):
+        """A bound on the size of the numbers."""
+        shift = 0.0 if self.centre is None else float(np.max(np.abs(self.centre), initial=0.0))
+        return largest(self.values) + shift
 
     def centred(self, centre):
         """The same rows read with another centre."""

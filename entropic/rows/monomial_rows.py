@@ -118,6 +118,13 @@ class MonomialRows:
             features, starts, self.listing.offsets, self.listing.shift, self.factor
         )
 
+    def largest_entry(self):
+        """A bound: no monomial of a row is larger than the power of its largest feature."""
+        base = self.base.largest_entry()
+        if self.factor is not None:
+            base *= float(np.max(self.factor))
+        return max(base, 1.0) ** self.listing.degree
+
     def take(self, indices):
         """The rows with these indices, their features copied."""
         return MonomialRows(self.base.take(indices), self.listing, self.factor, self.kept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .dense import BLOCK_ENTRIES, even_ranges
+from .dense import BLOCK_ENTRIES, even_ranges, largest
 
 
 class SparseRows:
@@ -85,6 +85,23 @@ class SparseRows:
         whole = sp.csr_array((self.values, self.columns, self.starts), shape=self.shape)
         return SparseRows.of(whole[indices])
 
+    def largest_entry(self):
+        """A bound on the size of the numbers."""
+        return largest(self.values)
+
+    def with_columns(self, kept):
+        """The rows with the columns ``kept`` only, which hold every number there is."""
+        place = np.zeros(self.n_columns, dtype=self.columns.dtype)
+        place[kept] = np.arange(len(kept), dtype=place.dtype)
+        return SparseRows(self.values, place[self.columns], self.starts, len(kept))
+
     @property
     def shape(self):
         return self.n_samples, self.n_columns
+
+
+def magnitudes(block):
+    """``|block|``, or more: scipy's ``abs`` adds up repeated indices in the caller's arrays."""
+    if not sp.issparse(block):
+        return np.abs(block)
+    return sp.csr_array((np.abs(block.data), block.indices, block.indptr), shape=block.shape)

@@ -6,25 +6,50 @@ runs the sweep; the protocol is that of :class:`Sweep`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from entropic.kernels.backend import sweeps
-from entropic.rows.work import Work
 
 from .target import Target
+from .work import Work
 
 
-@dataclass
+@dataclass(frozen=True)
 class Evaluation:
-    """What one sweep returns, in terms of the design's coefficients."""
+    """What one sweep found at one point. It never changes.
 
+    Attributes
+    ----------
+    coef : array of shape (n_features,)
+        The point, in the units of the design.
+    value : float
+        ``sum_i q_i l(t_i)``, the samples' part of the objective.
+    gradient : array of shape (n_features,)
+        Of the value; with the multipliers ``lambda = -q l'(t)`` it is ``-D^T lambda``.
+    curvature : array of shape (n_features, n_features) or None
+        ``D^T diag(q l'') D``, where it was asked for.
+    functional_margins, log_margins, hessian_weights : arrays of shape (n_samples,) or None
+        ``t = D w - y``, ``l'(t) = ln b`` and ``q l''(t)``, where they were asked for.
+    """
+
+    coef: np.ndarray
     value: float
     gradient: np.ndarray
     curvature: np.ndarray | None = None
-    details: bool = False  # whether the sweep's per-sample arrays belong to this evaluation
+    functional_margins: np.ndarray | None = None
+    log_margins: np.ndarray | None = None
+    hessian_weights: np.ndarray | None = None
+
+
+class Reads:
+    """How often all rows were read; reading some of them counts as that share."""
+
+    def __init__(self):
+        self.count = 0.0
 
 
 class Sweep:
@@ -40,105 +65,128 @@ class Sweep:
     ----------
     n_samples, n_features : int
         Sizes of the design.
-    total_weight : float
-        The unit in which ``tol`` is meant.
-    reach, log_margins, bend : arrays of shape (n_samples,)
-        ``t``, ``l'(t)`` and ``q l''(t)`` at the last evaluation with details.
-    count : int
-        Reads of all rows so far.
+    reads : Reads
+        Shared with every sweep made from this one.
     """
 
     def __init__(self, design, target, n_threads=1):
         self.design, self.target, self.n_threads = design, target, n_threads
-        self.n_samples, self.n_features = design.n_samples, design.n_features
-        self.total_weight = target.total_weight(design.n_samples)
-        self.functional_margins = self.log_margins = self.hessian_weights = None
-        self.count = 0
+        self.reads, self.share = Reads(), 1.0
 
-    def evaluate(self, coef, curvature=False, details=False):
-        """``sum q l(t)`` with its gradient and, when asked, its curvature.
+    @property
+    def n_samples(self):
+        return self.design.n_samples
 
-        With ``details`` the per-sample arrays are kept too; they cost a write to memory, so
-        ask for them only where they are used.
-        """
-        if details and self.functional_margins is None:
-            self.functional_margins, self.log_margins, self.hessian_weights = np.empty(
-                (3, self.n_samples)
-            )
-        kept = (
-            (self.functional_margins, self.log_margins, self.hessian_weights)
-            if details
-            else (None, None, None)
-        )
-        value, gradient, matrix = sweeps.evaluate(
-            self.design.rows,
-            self.design.to_rows(coef),
-            self.target,
-            curvature,
-            self.n_threads,
-            *kept,
-        )
-        self.count += 1
-        if matrix is not None:
-            matrix = self.design.curvature_from_rows(matrix)
-        return Evaluation(value, self.design.from_rows(gradient), matrix, details)
+    @property
+    def n_features(self):
+        return self.design.n_features
 
-    def hessp(self, direction):
-        """Curvature at the last evaluation with details, times a vector."""
-        self.count += 1
-        out = sweeps.hessp(
-            self.design.rows, self.hessian_weights, self.design.to_rows(direction), self.n_threads
-        )
-        return self.design.from_rows(out)
+    @property
+    def total_weight(self):
+        """The unit in which ``tol`` is meant."""
+        return self.target.total_weight(self.n_samples)
 
-    def curvature(self):
-        """Curvature at the last evaluation with details, by a read of its own."""
-        self.count += 1
-        matrix = sweeps.curvature(self.design.rows, self.hessian_weights, self.n_threads)
-        return self.design.curvature_from_rows(matrix)
-
-    def gram(self, scale):
-        """``Phi diag(scale) Phi^T``, n_samples × n_samples, for design rows Phi without sign."""
-        self.count += 1
-        inner, shift = self.design.gram_to_rows(scale)
-        matrix = sweeps.gram(self.design.rows, inner, self.n_threads)
-        if shift is not None:
-            shift = sweeps.scores(self.design.rows, shift, self.n_threads)
-            matrix += shift
-            matrix += shift[:, None]
-        return matrix
-
-    def quadratic_forms(self, factor):
-        """``|phi_i factor|^2`` for every design row, for a factor of shape (n_features, k)."""
-        self.count += 1
-        factor = self.design.factor_to_rows(factor)
-        return sweeps.quadratic_forms(self.design.rows, factor, self.n_threads)
-
-    def rmatvec(self, pointwise_gradient):
-        """``Phi^T pull`` for design rows Phi without sign."""
-        self.count += 1
-        return self.design.from_rows(
-            sweeps.rmatvec(self.design.rows, pointwise_gradient, self.n_threads)
-        )
-
-    def take(self, indices):
-        """A sweep over some of the rows."""
-        target = self.target
-        columns = (target.sign, target.weights, target.offset)
-        columns = [values if len(values) == 1 else values[indices] for values in columns]
-        return Sweep(self.design.take(indices), Target(*columns, target.loss), self.n_threads)
+    @property
+    def counted(self):
+        """Mask of the samples that have weight."""
+        return np.broadcast_to(self.target.weights > 0, self.n_samples)
 
     @cached_property
     def work(self):
         """Sizes of the data, from which the cost of each kind of step follows."""
         return Work.of(self.design)
 
+    def _of_design(self, design):
+        other = copy.copy(self)
+        vars(other).pop("work", None)
+        other.design = design
+        return other
+
+    def with_target(self, **changes):
+        """The same rows with another loss, other weights or another offset."""
+        other = copy.copy(self)
+        other.target = replace(self.target, **changes)
+        return other
+
+    def with_design(self, design):
+        """Another design of the same samples: some of its columns, say."""
+        return self._of_design(design)
+
+    def take(self, indices):
+        """A sweep over some of the rows."""
+        target = self.target
+        columns = (target.sign, target.weights, target.offset)
+        columns = [values if len(values) == 1 else values[indices] for values in columns]
+        other = self._of_design(self.design.take(indices))
+        other.target = Target(*columns, target.loss)
+        other.share = self.share * len(indices) / max(1, self.n_samples)
+        return other
+
+    def _read(self):
+        self.reads.count += self.share
+        return self.design.rows
+
+    def evaluate(self, coef, curvature=False, samples=False):
+        """``sum q l(t)`` with its gradient and, when asked, its curvature.
+
+        Parameters
+        ----------
+        coef : array of shape (n_features,)
+        curvature : bool
+        samples : bool
+            Whether to keep the three per-sample arrays; they cost a write to memory.
+
+        Returns
+        -------
+        Evaluation
+        """
+        kept = np.empty((3, self.n_samples)) if samples else (None, None, None)
+        value, gradient, matrix = sweeps.evaluate(
+            self._read(), self.design.to_rows(coef), self.target, curvature, self.n_threads, *kept
+        )
+        if matrix is not None:
+            matrix = self.design.curvature_from_rows(matrix)
+        return Evaluation(coef, value, self.design.from_rows(gradient), matrix, *kept)
+
     def scores(self, coef):
         """The design's scores ``f``, without sign and offset."""
-        self.count += 1
-        return sweeps.scores(self.design.rows, self.design.to_rows(coef), self.n_threads)
+        return sweeps.scores(self._read(), self.design.to_rows(coef), self.n_threads)
 
-    @property
-    def multipliers(self):
-        """``lambda = -q l'(t)`` at the last evaluation with details."""
-        return 0.0 - self.target.weights * self.log_margins
+    def rmatvec(self, pointwise):
+        """``Phi^T v`` for one number a sample and design rows Phi without sign."""
+        pointwise = np.ascontiguousarray(pointwise, dtype=np.float64)
+        return self.design.from_rows(sweeps.rmatvec(self._read(), pointwise, self.n_threads))
+
+    def matvec_signed(self, direction):
+        """``D direction``, with the samples' signs."""
+        return self.target.sign * self.scores(direction)
+
+    def rmatvec_signed(self, multipliers):
+        """``D^T multipliers``, with the samples' signs."""
+        return self.rmatvec(self.target.sign * multipliers)
+
+    def hessp(self, hessian_weights, direction):
+        """``D^T diag(hessian_weights) D direction``."""
+        inner = self.design.to_rows(direction)
+        out = sweeps.hessp(self._read(), hessian_weights, inner, self.n_threads)
+        return self.design.from_rows(out)
+
+    def curvature(self, hessian_weights):
+        """``D^T diag(hessian_weights) D``, by a read of its own."""
+        matrix = sweeps.curvature(self._read(), hessian_weights, self.n_threads)
+        return self.design.curvature_from_rows(matrix)
+
+    def gram(self, diagonal):
+        """``Phi diag(diagonal) Phi^T``, n_samples × n_samples, without signs."""
+        inner, shift = self.design.gram_to_rows(diagonal)
+        matrix = sweeps.gram(self._read(), inner, self.n_threads)
+        if shift is not None:
+            shift = sweeps.scores(self.design.rows, shift, self.n_threads)
+            matrix += shift
+            matrix += shift[:, None]
+        return matrix
+
+    def quadratic_forms(self, root):
+        """``|phi_i root|^2`` for every design row, for a root of shape (n_features, k)."""
+        root = self.design.factor_to_rows(root)
+        return sweeps.quadratic_forms(self._read(), root, self.n_threads)

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropic.kernels.loss import Loss
-from entropic.solvers.primal_dual.margin import margin_path
-from entropic.solvers.primal_dual.pair import pairs_fit
 
-from .continuation import posed, solve_with_slack
-from .rounding import magnitudes
+from .continuation import solve_with_slack
+from .primal_dual.margin import margin_path
+from .primal_dual.system import factor_fits
 
 UNIT = np.finfo(np.float64).eps
 TOLERANCE = 1e-9  # of the size of the design rows in the box
@@ -74,9 +73,9 @@ def bracket_margin(sweep, box, *, narrow=False):
     -------
     Bracket
     """
-    counted = np.broadcast_to(sweep.target.weights > 0, sweep.n_samples)
-    chosen = np.flatnonzero(counted)
-    part = sweep if len(chosen) == len(counted) else sweep.take(chosen)
+    chosen = np.flatnonzero(sweep.counted)
+    part = sweep if len(chosen) == sweep.n_samples else sweep.take(chosen)
+    part = part.with_target(weights=np.ones(1))
     uniform = np.full(len(chosen), 1 / len(chosen))
     bound, size = proven_bound(part, box, uniform)
     share = max(TOLERANCE, 4 * UNIT * (sweep.n_samples + sweep.n_features))
@@ -102,8 +101,7 @@ def bracket_margin(sweep, box, *, narrow=False):
             bound, _ = proven_bound(part, box, multipliers)
             if bound < best.margin_bound:
                 best.margin_bound, best.multipliers = bound, multipliers
-    sweep.count += part.count if part is not sweep else 0
-    multipliers = np.zeros(len(counted))
+    multipliers = np.zeros(sweep.n_samples)
     multipliers[chosen] = best.multipliers
     best.multipliers = multipliers
     return best
@@ -111,40 +109,26 @@ def bracket_margin(sweep, box, *, narrow=False):
 
 def _candidates(sweep, box, size, enough, tolerance):
     """Coefficients and multipliers worth a proof, best last."""
-    if pairs_fit(sweep):
-        with posed(sweep, weights=np.ones(1)):
-            yield from margin_path(sweep, box, size, enough, tolerance)
+    if factor_fits(sweep):
+        yield from margin_path(sweep, box, size, enough, tolerance)
         return
     # No factor fits: the inequality form at a small slack, without the last word on the bound.
-    loss = Loss(SLACK * size, inequality=True)
-    with posed(sweep, weights=np.ones(1), loss=loss):
-        ending = solve_with_slack(sweep, box, tol=SLACK * size)
-        multipliers = np.maximum(sweep.multipliers, 0.0)
-        total = float(np.sum(multipliers))
-        if total > 0:
-            yield box.coef(ending.state), multipliers / total
+    near = sweep.with_target(loss=Loss(SLACK * size, inequality=True))
+    evaluation = solve_with_slack(near, box, tol=SLACK * size).evaluation
+    multipliers = np.maximum(0.0 - evaluation.log_margins, 0.0)
+    total = float(np.sum(multipliers))
+    if total > 0:
+        yield evaluation.coef, multipliers / total
 
 
 def proven_margin(sweep, coef):
     """The least ``D_i w - y_i``, less what rounding may have added."""
-    design, target = sweep.design, sweep.target
-    inner = design.to_rows(coef)
-    constant = abs(coef[-1]) if design.constant else 0.0
-    if design.mean is not None:
-        constant += np.abs(design.mean) @ np.abs(inner[:-1])
-    allowance = UNIT * (len(inner) + 8)
-    least = np.inf
-    for start, stop in design.rows.ranges():
-        block = design.rows.block(start, stop)
-        score = block @ inner[:-1] + inner[-1]
-        spread = magnitudes(block) @ np.abs(inner[:-1]) + constant
-        sign, offset = (
-            np.broadcast_to(values, sweep.n_samples)[start:stop]
-            for values in (target.sign, target.offset)
-        )
-        functional_margins = sign * score - offset - allowance * (spread + np.abs(offset))
-        least = min(least, float(np.min(functional_margins)))
-    return least
+    offset = sweep.target.offset
+    none = np.zeros(sweep.n_samples)
+    spread, _ = sweep.design.absolute_products(np.abs(coef), none)
+    allowance = UNIT * (sweep.n_features + 9)
+    margins = sweep.matvec_signed(coef) - offset - allowance * (spread + np.abs(offset))
+    return float(np.min(margins))
 
 
 def proven_bound(sweep, box, multipliers):
@@ -159,24 +143,13 @@ def proven_bound(sweep, box, multipliers):
     bound, size : float
         ``size`` is the weighted mean of ``sum_j |D_ij| max(|l_j|, |u_j|)``.
     """
-    design, target = sweep.design, sweep.target
-    pointwise_gradient, spread = np.zeros((2, design.rows.n_columns + 1))
-    signed = target.sign * multipliers
-    for start, stop in design.rows.ranges():
-        block = design.rows.block(start, stop)
-        pointwise_gradient[:-1] += block.T @ signed[start:stop]
-        spread[:-1] += magnitudes(block).T @ multipliers[start:stop]
-    total = float(np.sum(multipliers))
-    pointwise_gradient[-1], spread[-1] = float(np.sum(signed)), total
-    tau = design.from_rows(pointwise_gradient)
-    if design.mean is not None:
-        spread[:-1] += np.abs(design.mean) * total
-    if design.scale is not None:
-        spread[:-1] /= design.scale
-    spread = spread if design.constant else spread[:-1]
-    largest = np.maximum(np.abs(box.lower), np.abs(box.upper))
-    size = float(largest @ spread)
-    asked = np.broadcast_to(target.offset, sweep.n_samples)
+    tau, largest = (
+        sweep.rmatvec_signed(multipliers),
+        np.maximum(np.abs(box.lower), np.abs(box.upper)),
+    )
+    _, spread = sweep.design.absolute_products(largest, multipliers)
+    size, total = float(largest @ spread), float(np.sum(multipliers))
+    asked = np.broadcast_to(sweep.target.offset, sweep.n_samples)
     value = float(np.sum(np.maximum(box.lower * tau, box.upper * tau)) - multipliers @ asked)
     allowance = UNIT * (sweep.n_samples + sweep.n_features + 8)
     value += allowance * (size + float(multipliers @ np.abs(asked)))

@@ -1,175 +1,80 @@
-"""The whole way to a solution: straight by Newton where that is easy, else along a path.
+"""The whole way to a solution: straight by Newton where that is easy, else by pairs or a path.
 
 Newton's method in w alone takes 4 to 15 steps where slack is large, the box moderate and the
 constraint an equality, or where it starts near by. It is the shortest way there and is tried
-first. Elsewhere a pair of coefficients and multipliers goes ahead (dual_newton.py, interior.py),
-at a slack no smaller than ``PAIR_SLACK``; from its coefficients Newton needs two or three steps
-more, and follows slack down from there by tens. Where no pair can be kept, since rows are streamed
-or no factor fits, slack is followed down all the way.
+first. Elsewhere a pair of coefficients and multipliers is followed (primal_dual/kkt.py), which
+converges at any slack, none included. Where no pair can be kept, since rows are streamed or no
+factor fits, slack is followed down from where Newton converges.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+import math
+from dataclasses import replace
 
-import numpy as np
-
-from entropic.solvers.primal_dual.dual_newton import dual_newton
-from entropic.solvers.primal_dual.interior import interior
-from entropic.solvers.primal_dual.pair import Pair, pairs_fit, transpose
-
+from .ending import Ending, Goal
 from .newton import newton
 from .newton_steps import choose_step
 from .outcome import Status
+from .primal_dual.kkt import solve_pair
+from .primal_dual.system import factor_fits
 
 STEPS = 400
-STRAIGHT_STEPS = 30  # after so many, an easy-looking problem is given to the path
+STRAIGHT_STEPS = 30  # after so many, an easy-looking problem is given to the pair
 EASY_SLACK = 1e-2
 NEAR_SLACK = 1e-4  # easy down to here where a solution near by is known
-PAIR_SLACK = 1e-8
 START_SLACK = 0.1
 LOOSE = 1e-3  # tol of the stages on the way
 STAGE_STEPS = 40
-PROXIMAL_ROUNDS = 5
-POLISH = 1e-5  # share of tol that fixes the support of the inequality form for Newton
+TINY_SLACK = 1e-8  # stands for none where log-margins of any functional margin are needed
 
 
-@dataclass
-class Ending:
-    """Where a solution ended; ``multipliers`` are the pair's, or None: those of the margins."""
-
-    state: np.ndarray
-    evaluation: object
-    report: dict
-    solver: str
-    multipliers: np.ndarray | None = None
-
-
-def solve_with_slack(sweep, box, *, tol, max_iter=None, start=None, callback=None):
+def solve_with_slack(sweep, box, *, tol, max_iter=None, start=None, callback=None, goal=None):
     """Minimise the problem of a sweep whose loss has slack.
+
+    Parameters
+    ----------
+    sweep, box, tol, start, callback
+        As for :func:`newton`.
+    max_iter : int or None
+        None is 400 steps.
+    goal : Goal or None
+        Of the problem itself; None stops at the gap as it is computed.
 
     Returns
     -------
     Ending
-        The sweep's per-sample arrays are those of its state.
     """
-    journal = _Journal(sweep, max_iter or STEPS, callback)
-    slack, ending = sweep.target.loss.slack, None
-    paired = pairs_fit(sweep)
+    path = Path(sweep, box, tol, max_iter, callback, goal)
+    slack, paired, ending = sweep.target.loss.slack, factor_fits(sweep), None
     if slack >= EASY_SLACK or (paired and start is not None and slack >= NEAR_SLACK):
-        ending = journal.newton(box, tol, start, None if not paired else STRAIGHT_STEPS)
-        if ending.report["status"] is not Status.MAX_ITER and not (
-            paired and ending.report["status"] is Status.PRECISION
-        ):
+        ending = path.newton(start, STRAIGHT_STEPS if paired else None)
+        if ending.stopped in (Status.CONVERGED, Status.INTERRUPTED) or path.exhausted:
             return ending
-    if journal.exhausted:
-        return ending or journal.newton(box, tol, start)
-    if not paired:
-        return _down(journal, box, START_SLACK, tol, start)
-    first = max(slack, PAIR_SLACK)
-    pair = _pair(journal, box, first, tol if first == slack else LOOSE * tol)
-    if journal.exhausted:
-        return journal.newton(box, tol, pair.state)
-    if first > slack:
-        last = _down(journal, box, first, tol, pair.state)
-        if last.report["status"] is Status.PRECISION:
-            last = _proximal(journal, box, first, tol, last)
-        return last
-    last = journal.newton(box, tol, pair.state, STAGE_STEPS)
-    if last.report["status"] is Status.MAX_ITER and not journal.exhausted:
-        last.report["status"] = Status.PRECISION  # more steps were allowed, and of no use
-    goal = tol * sweep.total_weight
-    if last.report["status"] is not Status.CONVERGED and pair.gap < last.report["gap"]:
-        last = journal.ending_at(box, pair, goal)
-    if last.report["status"] is Status.PRECISION:
-        # stuck, as in a box with next to no entropy: slack leads there from where it is large
-        other = _down(journal, box, START_SLACK, tol, start)
-        if other.report["gap"] < last.report["gap"]:
-            return other
-        last.evaluation = sweep.evaluate(box.coef(last.state), details=True)
-        last.report.update(n_iter=journal.n_iter)
-    return last
+    if paired:
+        ending = path.better(path.ending_of(path.pair()), ending)
+        if ending.stopped is not Status.CONVERGED and not path.exhausted:
+            ending = path.better(path.newton(ending.state, STAGE_STEPS), ending)
+    if ending is None or not (ending.stopped is Status.CONVERGED or path.exhausted):
+        # slack leads there from where it is large, also where a box has next to no entropy
+        ending = path.better(path.down(START_SLACK, start), ending)
+    return ending
 
 
-def _pair(journal, box, slack, tol):
-    sweep = journal.sweep
-    loss = replace(sweep.target.loss, slack=slack)
-    with posed(sweep, loss=replace(loss, inequality=False, slack=slack)) as equality:
-        if not loss.inequality:
-            return dual_newton(
-                equality, box, tol=tol, max_iter=journal.left, watch=journal.watch("dual")
-            )
-    with posed(sweep, loss=replace(loss, inequality=False, slack=max(slack, 1e-4))) as easier:
-        pair = dual_newton(
-            easier, box, tol=1e-3, max_iter=journal.left, watch=journal.watch("dual")
-        )
-    with posed(sweep, loss=loss) as wanted:
-        return interior(
-            wanted,
-            box,
-            pair,
-            tol=POLISH * tol,
-            max_iter=journal.left,
-            watch=journal.watch("interior"),
-        )
+class Path:
+    """A problem, and what all stages on the way to it have used up and seen.
 
-
-def _down(journal, box, slack, tol, state):
-    """Newton at ``slack``, then at a tenth of it, and so on down to the slack that is wanted."""
-    sweep, target = journal.sweep, journal.sweep.target.loss.slack
-    while slack > target * (1 + 1e-9) and not journal.exhausted:
-        with posed(sweep, loss=replace(sweep.target.loss, slack=slack)):
-            state = journal.newton(box, max(tol, LOOSE), state, STAGE_STEPS).state
-        slack /= 10
-    return journal.newton(box, tol, state)
-
-
-def _proximal(journal, box, near, tol, last):
-    """Proximal steps on the dual, for a slack at which ``ln b`` magnifies the rounding of ``D w``.
-
-    They are those of exact.py: with ``y + near x_k`` for y and ``near + slack`` for the slack the
-    problem is well conditioned, and its multipliers tend to those of the problem itself.
+    Parameters
+    ----------
+    sweep, box, tol, max_iter, callback, goal
+        As for :func:`solve_with_slack`.
     """
-    sweep, target = journal.sweep, journal.sweep.target
-    goal, best, least = tol * sweep.total_weight, None, last.report["gap"]
-    x, state = 0.0 - sweep.log_margins, last.state
-    loss = replace(target.loss, slack=near + target.loss.slack)
-    for _ in range(PROXIMAL_ROUNDS):
-        if journal.exhausted:
-            break
-        with posed(sweep, loss=loss, offset=target.offset + near * x):
-            state = journal.newton(box, LOOSE * tol, state, STAGE_STEPS).state
-            x = 0.0 - sweep.log_margins
-        pair = Pair(sweep, box, state, x, box.slope(state) - transpose(sweep, target.weights * x))
-        if pair.gap < least:
-            best, least = pair, pair.gap
-        if pair.gap <= goal:
-            break
-    # the sweep's figures must be those of what is returned
-    if best is None:
-        last.evaluation = sweep.evaluate(box.coef(last.state), details=True)
-        return last
-    return journal.ending_at(box, best, goal)
 
-
-@contextmanager
-def posed(sweep, **changes):
-    """The sweep with some of its target replaced, for a while."""
-    target = sweep.target
-    sweep.target = replace(target, **changes)
-    try:
-        yield sweep
-    finally:
-        sweep.target = target
-
-
-class _Journal:
-    """What all stages together have used up and seen."""
-
-    def __init__(self, sweep, max_iter, callback):
-        self.sweep, self.max_iter, self.callback = sweep, max_iter, callback
-        self.n_iter, self.stopped = 0, False
+    def __init__(self, sweep, box, tol, max_iter, callback, goal):
+        self.sweep, self.box, self.tol = sweep, box, tol
+        self.max_iter, self.callback, self.goal = max_iter or STEPS, callback, goal
+        self.judge = goal or Goal(sweep, box, tol)
+        self.n_iter, self.interrupted = 0, False
         self.history = {"gap": [], "objective": [], "step": [], "linear": [], "inner": []}
 
     @property
@@ -178,66 +83,109 @@ class _Journal:
 
     @property
     def exhausted(self):
-        return self.stopped or self.left == 0
+        return self.interrupted or self.left == 0
 
-    def newton(self, box, tol, start, max_iter=None):
-        """A run of Newton's method that knows what the stages before it have used."""
+    def newton(self, start, max_iter=None, stage=None, tol=None):
+        """A run of Newton's method, on the problem itself or on a stage before it."""
         before = self.n_iter
-        step = choose_step(self.sweep)
+        sweep = self.sweep if stage is None else stage
 
         def callback(figures):
             figures["iteration"] += before
-            return self.stopped or (self.callback is not None and self.callback(figures))
+            return self.interrupted or (self.callback is not None and self.callback(figures))
 
-        state, evaluation, report = newton(
-            self.sweep,
-            box,
-            step,
-            tol=tol,
+        ending = newton(
+            sweep,
+            self.box,
+            choose_step(sweep),
+            tol=self.tol if tol is None else tol,
             max_iter=self.left if max_iter is None else min(max_iter, self.left),
             start=start,
             callback=callback,
+            goal=self.goal if stage is None else None,
         )
-        self.n_iter += report["n_iter"]
-        self.stopped |= report["status"] is Status.INTERRUPTED
+        self.n_iter += ending.n_iter
+        self.interrupted |= ending.stopped is Status.INTERRUPTED
         for name, values in self.history.items():
-            values.extend(report["history"][name])
-        if not evaluation.details:
-            curvature = evaluation.curvature
-            evaluation = self.sweep.evaluate(box.coef(state), details=True)
-            evaluation.curvature = curvature
-        report.update(n_iter=self.n_iter, history=self.history)
-        return Ending(state, evaluation, report, step.name)
+            values.extend(ending.history[name])
+        return replace(ending, n_iter=self.n_iter, history=self.history)
 
-    def watch(self, linear):
-        """Records the pairs of a primal-dual stage."""
+    def down(self, slack, state):
+        """Newton at ``slack``, then at a tenth of it, and so on down to the slack wanted."""
+        loss, tol = self.sweep.target.loss, max(self.tol, LOOSE)
+        while slack > loss.slack * (1 + 1e-9) and not self.exhausted:
+            stage = self.sweep.with_target(loss=replace(loss, slack=slack))
+            state = self.newton(state, STAGE_STEPS, stage, tol).state
+            slack /= 10
+        return self.newton(state)
+
+    def pair(self, slack=None):
+        """Coefficients and multipliers of the problem, or of it with another slack.
+
+        Returns
+        -------
+        Pair
+        """
+        stage, loss = self.sweep, self.sweep.target.loss
+        if slack is not None:
+            stage = stage.with_target(loss=replace(loss, slack=slack))
         before, seen = self.n_iter, [0]
 
-        def note(pair, length):
+        def watch(pair, length):
             figures = {"gap": pair.gap, "objective": pair.objective, "step": length}
-            figures |= {"linear": linear, "inner": 0}
+            figures |= {"linear": "pair", "inner": 0}
             for name, values in self.history.items():
                 values.append(figures[name])
             self.n_iter, seen[0] = before + seen[0], seen[0] + 1
             if self.callback is not None and self.callback({"iteration": self.n_iter, **figures}):
-                self.stopped = True
-            return self.stopped
+                self.interrupted = True
+            return self.interrupted
 
-        return note
-
-    def ending_at(self, box, pair, goal):
-        """The pair itself as the solution."""
-        evaluation = self.sweep.evaluate(box.coef(pair.state), details=True)
-        status = Status.CONVERGED if pair.gap <= goal else Status.PRECISION
-        if self.stopped:
-            status = Status.INTERRUPTED
-        elif self.exhausted and status is Status.PRECISION:
-            status = Status.MAX_ITER
-        report = dict(
-            status=status,
-            n_iter=self.n_iter,
-            gap=pair.gap,
-            objective=pair.objective,
-            history=self.history,
+        return solve_pair(
+            stage,
+            self.box,
+            tol=0.1 * self.tol,
+            goal_norm=0.1 * self.judge.norm if slack is None else math.inf,
+            max_iter=self.left,
+            watch=watch,
         )
-        return Ending(pair.state, evaluation, report, "newton-pair", pair.multipliers)
+
+    def ending_of(self, pair):
+        """A pair as the solution."""
+        return self.ending_at(pair.state, pair.x)
+
+    def ending_at(self, state, x):
+        """A state and scaled multipliers as the solution."""
+        near = self.sweep
+        if near.target.loss.slack == 0:
+            # the evaluation is that of a problem near by, whose log-margins are defined everywhere
+            near = near.with_target(loss=replace(near.target.loss, slack=TINY_SLACK))
+        evaluation = near.evaluate(self.box.coef(state), samples=True)
+        ending = Ending(
+            state,
+            evaluation,
+            Status.PRECISION,
+            "newton-pair",
+            self.n_iter,
+            self.history,
+            x,
+        )
+        if self._certificate(ending).reached:
+            return replace(ending, stopped=Status.CONVERGED)
+        if self.exhausted:
+            stopped = Status.INTERRUPTED if self.interrupted else Status.MAX_ITER
+            return replace(ending, stopped=stopped)
+        return ending
+
+    def better(self, one, other):
+        """The ending that proves more, told of all steps so far."""
+        if other is not None:
+            ranks = [self.judge.rank(self._certificate(each)) for each in (one, other)]
+            if ranks[1] < ranks[0]:
+                # why the path as a whole stopped is what its last stage says
+                keep = other.stopped is Status.CONVERGED
+                one = other if keep else replace(other, stopped=one.stopped)
+        return replace(one, n_iter=self.n_iter, history=self.history)
+
+    def _certificate(self, ending):
+        return self.judge.certify(ending.state, ending.evaluation, ending.scaled_multipliers)

@@ -11,9 +11,9 @@ multiply-adds twice, and one solution of ``b + slack ln b = t`` a sample):
 The bytes are those of the matrix and its factor. Conjugate gradients stop early far from the
 solution and gain from every cluster of the spectrum, so their count is not known beforehand;
 20 to 60 sweeps in all are usual on standardised or text data, hundreds on badly scaled ones.
-That is met as the owner of a ski rents or buys (newton_steps.py): sweeps are paid until together
-they have cost as much as a factor, then the factor is bought. The total is then at most about
-twice that of the better choice, whichever it was.
+So sweeps are made until together they have cost as much as a factor, and then the factor is made
+(newton_steps.py): the total is then at most about twice that of the better choice, whichever it
+was.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def choose(work, limit=None):
     Returns
     -------
     kind : {"cholesky", "dual", "cg"}
-        "cg" begins with conjugate gradients; ``factor`` tells what it may buy.
+        "cg" begins with conjugate gradients; ``factor`` tells which factor it may make.
     factor : {"cholesky", "dual", None}
         The cheaper factor that fits into memory, None if none does.
 

@@ -1,11 +1,11 @@
 """The linear algebra of a Newton step: three ways to solve ``(I + r H r) p = -r gamma``.
 
-``H`` is the curvature ``D^T diag(h) D`` of the samples and ``r = sqrt(S)`` the scale of the box
-(docs/mathematics.md, section 3). A step object offers
+``H`` is the curvature ``D^T diag(h) D`` of the samples and ``r = sqrt(S)`` the root of the inverse
+Hessian of the coefficients' entropy (docs/mathematics.md, section 3). A step object offers
 
     name              what ``Outcome.solver`` reports
     needs_curvature   whether every evaluation should bring its curvature along
-    needs_details     whether every evaluation should keep the per-sample arrays
+    needs_samples     whether every evaluation should keep the per-sample arrays
     polishes          whether its directions are cheap enough for one more at the goal
     direction(...)    p and H dw for dw = r p
     figures           what the last direction took, for the history
@@ -14,6 +14,8 @@ and is chosen by :func:`choose_step` from the costs in cost.py.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,7 +31,7 @@ ROWS_A_COLUMN = 10
 SAMPLE_SHARE = 3
 # The first sample is taken at this share of its price: what has already run for so long without
 # any factor will go on for longer. A later one, of the curvature as it has changed since, saves
-# few iterations; each must have been earned by this many times as much as the one before.
+# few iterations; the sweeps before each must have cost this many times those before the last.
 FIRST_SAMPLE, LATER_SAMPLES = 0.5, 4.0
 # Iterations of conjugate gradients in one step, so that no step goes long without a word.
 MOST_INNER = 1000
@@ -58,21 +60,43 @@ def choose_step(sweep, limit=None):
     return ConjugateGradientStep(work, factor)
 
 
+@dataclass(frozen=True)
+class Model:
+    """The quadratic model of a Newton step.
+
+    Attributes
+    ----------
+    root : array of shape (n_features,)
+        r.
+    gamma : array of shape (n_features,)
+        The gradient by w.
+    hessian_weights : array of shape (n_samples,) or None
+        h, for steps that need them.
+    curvature : array of shape (n_features, n_features) or None
+        H, for steps that need it.
+    """
+
+    root: np.ndarray
+    gamma: np.ndarray
+    hessian_weights: np.ndarray | None
+    curvature: np.ndarray | None
+
+
 class CholeskyStep:
     """Directions by a factor of the n_features × n_features matrix, new in every step."""
 
     name = "newton-cholesky"
     needs_curvature = True
-    needs_details = False
+    needs_samples = False
     polishes = True
 
     def __init__(self):
         self.figures = {"linear": "cholesky", "inner": 0}
 
-    def direction(self, sweep, evaluation, scale, gamma, gap, goal):
+    def direction(self, sweep, model, gap, goal):
         """Returns ``p`` and ``H dw`` for ``dw = r p``."""
-        p = Factor(evaluation.curvature, scale).solve(-scale * gamma)
-        return p, evaluation.curvature @ (scale * p)
+        p = Factor(model.curvature, model.root).solve(-model.root * model.gamma)
+        return p, model.curvature @ (model.root * p)
 
 
 class DualStep:
@@ -85,27 +109,26 @@ class DualStep:
 
     name = "newton-dual"
     needs_curvature = False
-    needs_details = True
+    needs_samples = True
     polishes = False
 
     def __init__(self):
         self.figures = {"linear": "dual", "inner": 0}
 
-    def direction(self, sweep, evaluation, scale, gamma, gap, goal):
+    def direction(self, sweep, model, gap, goal):
         """Returns ``p`` and ``H dw`` for ``dw = r p``."""
-        root = np.sqrt(sweep.hessian_weights)
         # flat rows of the inequality form and rows of no weight leave the system
-        active = np.flatnonzero(root)
-        part = sweep if len(active) == len(root) else sweep.take(active)
-        root = root[active]
-        factor = Factor(part.gram(scale**2), root, overwrite=True)
-        y = -scale * gamma
-        p, bent, inner = y, np.zeros_like(y), np.zeros(len(active))
+        active = np.flatnonzero(model.hessian_weights)
+        part = sweep if len(active) == sweep.n_samples else sweep.take(active)
+        weights = np.sqrt(model.hessian_weights[active])
+        factor = Factor(part.gram(model.root**2), weights, overwrite=True)
+        right = -model.root * model.gamma
+        p, bent, inner = right, np.zeros_like(right), np.zeros(len(active))
         # The difference cancels where A A^T is large; a second round restores what it lost.
         for _ in range(2):
-            inner = inner + factor.solve(root * part.scores(scale * p) - inner)
-            bent = part.rmatvec(root * inner)
-            p = y - scale * bent
+            inner = inner + factor.solve(weights * part.scores(model.root * p) - inner)
+            bent = part.rmatvec(weights * inner)
+            p = right - model.root * bent
         return p, bent
 
 
@@ -115,129 +138,128 @@ class ConjugateGradientStep:
     Iterations stop at ``|residual|^2 / 2``, which is what the linear system contributes to the
     duality gap of the next step, a little below the goal or a small part of the present gap.
 
-    The preconditioner is bought like skis. Sweeps are rented until, since the last purchase,
-    they have earned the next factor: first of the curvature of a sample of rows, then of that
-    of all rows. A factor stays in use in later steps, with the current scale r.
-    A full factor at the present state solves the system outright; while a full factor is so
-    fresh that one iteration suffices, the step is a chord step, which takes the factor's
-    answer unchecked and no sweep but the one that evaluates it. The samples' M × M form has no
-    use for a stale factor; once a step's iterations have cost more than it, it is used directly.
+    A better preconditioner is made once the sweeps since the last one have cost as much as it
+    does: first a factor of the curvature of a sample of rows, then of that of all rows. A factor
+    stays in use in later steps, with the current root r. A full factor at the present state
+    solves the system outright; while it is so fresh that one iteration suffices, the step is a
+    chord step, which takes the factor's answer unchecked and no sweep but the one that evaluates
+    it. The samples' M × M form has no use for a stale factor; once a step's iterations have cost
+    more than it, it is used directly.
 
     Parameters
     ----------
     work : Work
     factor : {"cholesky", "dual", None}
-        What may be bought.
+        The full factor that may be made.
     """
 
     name = "newton-cg"
     needs_curvature = False
-    needs_details = True
+    needs_samples = True
     polishes = False
 
     def __init__(self, work, factor):
         self.work = work
-        self.ladder = [] if factor is None else [factor]
+        self.levels = [] if factor is None else [factor]
         self.n_sampled = ROWS_A_COLUMN * work.n_features
         if factor == "cholesky" and self.n_sampled * SAMPLE_SHARE <= work.n_samples:
-            self.ladder.insert(0, "sample")
-        self.rung = None  # what the present preconditioner is
+            self.levels.insert(0, "sample")
+        self.level = None  # of the present preconditioner
         self.curvature = self.factor = self.sampled = None
-        self.bill, self.n_samples_taken = 0.0, 0
+        self.spent, self.n_samples_taken = 0.0, 0
         self.chord, self.last_gap = False, np.inf
         self.figures = {}
 
-    def direction(self, sweep, evaluation, scale, gamma, gap, goal):
+    def direction(self, sweep, model, gap, goal):
         """Returns ``p`` and ``H dw`` for ``dw = r p``."""
-        if self.rung == "dual":
-            return self._dual(sweep, evaluation, scale, gamma, gap, goal)
-        right = -scale * gamma
+        if self.level == "dual":
+            return self._dual(sweep, model, gap, goal)
+        root, right = model.root, -model.root * model.gamma
         self.figures = {"linear": "cg", "inner": 0}
         if self.curvature is not None:
-            self.factor = Factor(self.curvature, scale)
+            self.factor = Factor(self.curvature, root)
         if self.chord:
             self.chord = gap <= 0.1 * self.last_gap
         self.last_gap = gap
         if self.chord:
             self.figures["linear"] = "chord"
             p = self.factor.solve(right)
-            return p, self.curvature @ (scale * p)
+            return p, self.curvature @ (root * p)
         present = 0.5 * float(right @ right)
         stop = max(present * 0.01 * np.sqrt(gap / sweep.total_weight), 0.3 * goal)
         # Far out on the bounds the gap is more than the residual shows: something must be done.
         stop = min(stop, 0.1 * present)
         p, bent, residual = np.zeros_like(right), np.zeros_like(right), right.copy()
-        fresh = set()  # factors bought at this very state
+        fresh = set()  # levels made at this very state
         z = self._precondition(residual)
         search, slope = z, float(residual @ z)
         while 0.5 * float(residual @ residual) > stop and slope > 0:
-            offer = self._offer(fresh)
-            if offer is not None:
-                fresh.add(offer)
-                self._buy(offer, sweep, scale)
-                if offer == "dual":
-                    return self._dual(sweep, evaluation, scale, gamma, gap, goal)
-                if offer == "cholesky":
+            level = self._next_level(fresh)
+            if level is not None:
+                fresh.add(level)
+                self._make(level, sweep, model)
+                if level == "dual":
+                    return self._dual(sweep, model, gap, goal)
+                if level == "cholesky":
                     self.figures["linear"] = "cholesky"
                     p = self.factor.solve(right)
-                    return p, self.curvature @ (scale * p)
+                    return p, self.curvature @ (root * p)
                 z = self._precondition(residual)
                 search, slope = z, float(residual @ z)
-            hessian_weights = sweep.hessp(scale * search)
-            image = search + scale * hessian_weights
+            image_in_w = sweep.hessp(model.hessian_weights, root * search)
+            image = search + root * image_in_w
             length = slope / float(search @ image)
             p += length * search
-            bent += length * hessian_weights
+            bent += length * image_in_w
             residual = residual - length * image
             z = self._precondition(residual)
             slope, before = float(residual @ z), slope
             search = z + (slope / before) * search
-            self.bill += self.work.sweep
+            self.spent += self.work.sweep
             self.figures["inner"] += 1
             if self.figures["inner"] >= min(20 + 2 * len(right), MOST_INNER):
                 break  # exact arithmetic would have ended; any truncation is a descent
-        self.chord = self.rung == "cholesky" and self.figures["inner"] <= 1
+        self.chord = self.level == "cholesky" and self.figures["inner"] <= 1
         return p, bent
 
     def _precondition(self, residual):
         return residual if self.factor is None else self.factor.solve(residual)
 
-    def _price(self, rung):
-        if rung == "sample":
+    def _price(self, level):
+        """Seconds that a level takes to make."""
+        if level == "sample":
             share = self.n_sampled / self.work.n_samples
             price = share * self.work.curvature + factor_time(self.work.n_features)
             return FIRST_SAMPLE * LATER_SAMPLES**self.n_samples_taken * price
-        return getattr(self.work, rung)
+        return getattr(self.work, level)
 
-    def _offer(self, fresh):
-        """The next factor to buy, if the sweeps paid so far have earned it."""
-        for rung in self.ladder:
-            if rung not in fresh and self.bill >= self._price(rung):
-                if self.rung == "cholesky" and rung == "sample":
+    def _next_level(self, fresh):
+        """The next level to make, if the sweeps so far have cost as much."""
+        for level in self.levels:
+            if level not in fresh and self.spent >= self._price(level):
+                if self.level == "cholesky" and level == "sample":
                     continue
-                return rung
+                return level
         return None
 
-    def _buy(self, rung, sweep, scale):
-        self.rung, self.bill = rung, 0.0
-        if rung == "sample":
+    def _make(self, level, sweep, model):
+        self.level, self.spent = level, 0.0
+        if level == "sample":
             if self.sampled is None:
                 generator = np.random.default_rng(0)
                 chosen = generator.choice(sweep.n_samples, self.n_sampled, replace=False)
                 self.sampled = sweep.take(np.sort(chosen)), np.sort(chosen)
             self.n_samples_taken += 1
             part, chosen = self.sampled
-            part.hessian_weights = sweep.hessian_weights[chosen] * (
-                sweep.n_samples / self.n_sampled
-            )
-            self.curvature = part.curvature()
-        elif rung == "cholesky":
-            self.curvature = sweep.curvature()
-        if rung != "dual":
-            self.factor = Factor(self.curvature, scale)
+            share = sweep.n_samples / self.n_sampled
+            self.curvature = part.curvature(model.hessian_weights[chosen] * share)
+        elif level == "cholesky":
+            self.curvature = sweep.curvature(model.hessian_weights)
+        if level != "dual":
+            self.factor = Factor(self.curvature, model.root)
 
-    def _dual(self, *state):
+    def _dual(self, sweep, model, gap, goal):
         step = DualStep()
-        answer = step.direction(*state)
+        answer = step.direction(sweep, model, gap, goal)
         self.figures = {"linear": "dual", "inner": self.figures.get("inner", 0)}
         return answer

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 
-EPS = np.finfo(np.float64).eps
+from entropic.rows.sweep import Evaluation
 
 
 class Status(str, Enum):
@@ -39,8 +38,9 @@ class Outcome:
         was solved.
     objective : float
         Psi(w, b), the value minimised.
-    gap : float
-        Duality gap, at least the distance of ``objective`` to the optimum.
+    dual_gap : float
+        Duality gap with all that rounding may hide in it: at least the distance of
+        ``objective`` to the optimum.
     residual_norm : float
         ``||D w - b - y||_2``, for the inequality form of its violated part only.
     separation : float
@@ -60,15 +60,16 @@ class Outcome:
         One sentence on the ending.
     state : array of shape (n_features,)
         The solver's own variable u, for warm starts.
-    curvature : array of shape (n_features, n_features) or None
-        That of the samples at the solution, where the solver formed it and kept it.
+    evaluation : Evaluation
+        The last sweep, at ``coef``, with its per-sample arrays; with the curvature where the
+        solver formed it.
     """
 
     coef: np.ndarray
     margins: np.ndarray
     multipliers: np.ndarray
     objective: float
-    gap: float
+    dual_gap: float
     residual_norm: float
     status: Status
     solver: str
@@ -78,50 +79,15 @@ class Outcome:
     message: str = ""
     state: np.ndarray | None = field(default=None, repr=False)
     separation: float = float("nan")
-    curvature: np.ndarray | None = field(default=None, repr=False)
+    evaluation: Evaluation | None = field(default=None, repr=False)
     margin_bound: float = float("nan")
 
     @property
     def converged(self):
         return self.status is Status.CONVERGED
 
-    def describe(self, goal, goal_norm):
-        """Put status and figures into ``message``; a proof keeps its own words."""
-        if self.status is Status.NOT_SEPARABLE:
-            return
-        figures = dict(gap=self.gap, goal=goal, n_iter=self.n_iter)
-        self.message = MESSAGES[self.status].format(**figures)
-        if goal_norm < math.inf:
-            self.message += (
-                f" The residual is {self.residual_norm:.1e}, for a goal of {goal_norm:.1e}."
-            )
-
 
 def norm(values):
     """The Euclidean norm of numbers whose squares may leave the range of doubles."""
     largest = float(np.max(np.abs(values), initial=0.0))
     return largest * float(np.linalg.norm(values / largest)) if largest > 0 else 0.0
-
-
-def least_score(functional_margins, offset):
-    """``min_i D_i w`` from ``D_i w - y_i``, less what rounding may have added to it."""
-    lost = np.where(offset == 0, 0.0, EPS * (np.abs(functional_margins) + np.abs(offset)))
-    return float(np.min(functional_margins + offset - lost))
-
-
-# One sentence an ending; filled with the figures of a solver's report and the goal.
-MESSAGES = {
-    Status.CONVERGED: "The duality gap {gap:.1e} is within the goal {goal:.1e}.",
-    Status.MAX_ITER: (
-        "After {n_iter} steps the duality gap is {gap:.1e}, above the goal {goal:.1e}; "
-        "raise max_iter or tol, or raise slack."
-    ),
-    Status.PRECISION: (
-        "Rounding ended the descent at a duality gap of {gap:.1e}, above the goal {goal:.1e}; "
-        "raise tol, raise slack, or scale the columns."
-    ),
-    Status.INTERRUPTED: (
-        "The callback stopped the solver after {n_iter} steps at a duality gap of {gap:.1e}; "
-        "the goal was {goal:.1e}."
-    ),
-}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 
 from entropic.checks import (
@@ -19,14 +22,16 @@ from entropic.rows.sweep import Sweep
 from entropic.rows.target import Target
 
 from .continuation import solve_with_slack
+from .ending import Goal, conclude
 from .exact import solve_exact
-from .outcome import MESSAGES, Outcome, Status, least_score, norm
-from .rounding import with_rounding
+from .outcome import Outcome  # noqa: F401
 from .spectral import RULES, spectral
-from .units import check_sizes, solve_in_units
 from .used_columns import extended, restricted, used_columns
 
 AIM = 0.9
+LEAST_ENTROPY = 1e-6  # of what tol allows a coefficient
+LARGEST = 1e10  # of an entry times a coefficient
+WIDEST = 2.0**100  # of a weight over another
 
 
 def solve(
@@ -94,8 +99,8 @@ def solve(
     design = Design(rows_of(D))
     sweep = Sweep(design, target, effective_threads(None, design.rows.n_entries))
     outcome = minimise(sweep, box, solver=solver, tol=tol, max_iter=max_iter)
-    outcome.curvature = None  # of no use without the sweep, and as large as the square of D's width
-    return outcome
+    # of no use without the sweep, and as large as the square of D's width
+    return replace(outcome, evaluation=None)
 
 
 @library.beside_sweeps()
@@ -105,7 +110,6 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
     Parameters
     ----------
     sweep : Sweep
-        Its last evaluation, with details, is at the returned coefficients.
     box : Box
     solver, tol, max_iter : see :func:`solve`
     start : array of shape (n_features,) or None
@@ -115,57 +119,119 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
     Returns
     -------
     Outcome
+        Its evaluation is that of the sweep at the solution.
     """
-    entry, used = check_sizes(sweep, box), used_columns(sweep)
-    options = dict(solver=solver, tol=tol, max_iter=max_iter, callback=callback)
+    _check_sizes(sweep, box)
+    used = used_columns(sweep)
     if used is None:
-        return _minimise(sweep, box, entry, start=start, **options)
+        return _minimise(sweep, box, solver, tol, max_iter, start, callback)
     part, small = restricted(sweep, box, used)
     start = None if start is None else start[used]
-    outcome = _minimise(part, small, entry, start=start, **options)
-    return extended(outcome, sweep, box, used, part)
+    return extended(_minimise(part, small, solver, tol, max_iter, start, callback), box, used)
 
 
-def _minimise(sweep, box, entry, *, solver, tol, max_iter, start, callback):
-    """The same for columns that all take part, of numbers no larger than ``entry``."""
+def _minimise(sweep, box, solver, tol, max_iter, start, callback):
+    """The same for columns that all take part, with weights near one.
 
-    def run(box, callback):
-        # the solvers aim a little below, to leave room for what rounding hides
-        aim = AIM * tol
-        options = dict(tol=aim, max_iter=max_iter, start=start, callback=callback)
-        if solver in RULES:
-            outcome = spectral(sweep, box, solver=solver, **options)
-        elif sweep.target.loss.slack == 0:
-            outcome = solve_exact(sweep, box, **options)
-        else:
-            outcome = _outcome(sweep, box, solve_with_slack(sweep, box, **options), aim)
-        return with_rounding(sweep, box, outcome, tol, entry)
+    Dividing all weights and the entropy's weight by one number changes no solution. An entropy
+    weight so small that rounding would lose it beside the samples is raised to where it no longer
+    is; that moves the objective by far less than ``tol``, and the gap reported is that of the
+    problem as it was given.
+    """
+    unit = math.ldexp(1.0, math.frexp(float(np.max(sweep.target.weights)))[1] - 1)
+    part = sweep if unit == 1 else sweep.with_target(weights=sweep.target.weights / unit)
+    weight = min(box.entropy_weight / min(unit, 1.0), 1e300) / max(unit, 1.0)
+    given = Box(box.lower, box.upper, weight)
+    least = LEAST_ENTROPY * tol * part.total_weight / part.n_features
+    raised = Box(box.lower, box.upper, max(weight, least))
+    goal = Goal(part, given, tol)
+    # the solvers aim a little below, to leave room for what rounding hides
+    options = dict(goal=goal, tol=AIM * tol, max_iter=max_iter, start=start)
+    options["callback"] = _in_units(callback, unit)
+    if solver in RULES:
+        ending = spectral(part, raised, solver=solver, **options)
+    elif sweep.target.loss.slack == 0:
+        ending = solve_exact(part, raised, **options)
+    else:
+        ending = solve_with_slack(part, raised, **options)
+    return _given_back(conclude(goal, ending), unit)
 
-    return solve_in_units(sweep, box, tol, callback, run)
+
+def _in_units(callback, unit):
+    """The callback, told of gap and objective in the caller's weights."""
+    if callback is None or unit == 1:
+        return callback
+
+    def told(figures):
+        figures = dict(figures)
+        for name in ("gap", "objective"):
+            figures[name] *= unit
+        return callback(figures)
+
+    return told
 
 
-def _outcome(sweep, box, ending, tol):
-    """Collect what is known at the solver's last state."""
-    target, report = sweep.target, ending.report
-    counts = np.broadcast_to(target.weights > 0, sweep.n_samples)
-    violated = target.loss.slack * sweep.log_margins * counts
-    status, goal = report["status"], tol * sweep.total_weight
-    if status is not Status.CONVERGED and report["gap"] <= goal:
-        status = Status.CONVERGED
-    return Outcome(
-        coef=box.coef(ending.state),
-        margins=np.exp(sweep.log_margins),
-        multipliers=sweep.multipliers if ending.multipliers is None else ending.multipliers,
-        objective=report["objective"],
-        gap=report["gap"],
-        residual_norm=norm(violated),
-        separation=least_score(sweep.functional_margins, target.offset),
-        status=status,
-        solver=ending.solver,
-        n_iter=report["n_iter"],
-        n_sweeps=sweep.count,
-        history=report["history"],
-        message=MESSAGES[status].format(goal=goal, **report),
-        state=ending.state,
-        curvature=ending.evaluation.curvature,
-    )
+def _given_back(outcome, unit):
+    """The outcome in the caller's weights; what would pass the largest double stays there."""
+    if unit == 1:
+        return outcome
+    most, at = np.finfo(np.float64).max, outcome.evaluation
+
+    def scaled(values):
+        return None if values is None else np.clip(values * unit, -most, most)
+
+    for name in ("gap", "objective"):
+        outcome.history[name] = [value * unit for value in outcome.history[name]]
+    with np.errstate(over="ignore"):
+        evaluation = replace(
+            at,
+            value=float(scaled(at.value)),
+            gradient=scaled(at.gradient),
+            curvature=scaled(at.curvature),
+            hessian_weights=scaled(at.hessian_weights),
+        )
+        return replace(
+            outcome,
+            objective=float(scaled(outcome.objective)),
+            dual_gap=float(scaled(outcome.dual_gap)),
+            multipliers=scaled(outcome.multipliers),
+            evaluation=evaluation,
+        )
+
+
+def _check_sizes(sweep, box):
+    """Refuse sizes that double precision could not certify, and that no data have.
+
+    A rounding of ``D^T lambda`` moves the dual by the square of ``max |D_ij| max |w_j|`` times
+    1e-16. Of scaled columns and of monomials the gap tells (ending.py).
+
+    Raises
+    ------
+    ValueError
+        Naming what is too large, and the remedy.
+    """
+    asked = float(np.max(np.abs(sweep.target.offset)))
+    if asked > LARGEST:
+        raise ValueError(
+            f"offset holds an entry of size {asked:.1e}; it must not pass {LARGEST:.0e}: "
+            "divide the rows and the offset by the same number."
+        )
+    weights = sweep.target.weights
+    most = float(np.max(weights))
+    least = float(np.min(weights, where=weights > 0, initial=most))
+    if least < most / WIDEST:
+        raise ValueError(
+            f"The weights lie between {least:.1e} and {most:.1e}; the largest must not pass "
+            f"{WIDEST:.0e} times the smallest that is not 0: set the smallest to 0."
+        )
+    design = sweep.design
+    if design.scale is not None or hasattr(design.rows, "listing"):
+        return
+    entry = design.rows.largest_entry()
+    reach = max(float(np.max(np.abs(box.lower))), float(np.max(np.abs(box.upper))))
+    if entry * reach > LARGEST:
+        raise ValueError(
+            f"The rows hold an entry of size {entry:.1e} and their coefficients may be as large "
+            f"as {reach:.1e}; the product must not pass {LARGEST:.0e}: standardize or divide the "
+            "columns, or lower the bounds."
+        )

@@ -1,8 +1,7 @@
-"""The face of the spectral gradient solver: scaling, starting point, and what its end proves.
+"""The face of the spectral gradient solver: starting point, and runs until its end is proved.
 
-The iteration itself is compiled (src/spectral.c) or NumPy (numpy_spectral.py). It minimises the
-dual, so it ends with multipliers and the coefficients they imply. The gap it reports lies
-between these two, and is computed for every sample on its own, without cancellation.
+The iteration itself is compiled (src/spectral.c) or NumPy (kernels/numpy_spectral.py). It minimises
+the dual, so it ends with multipliers and the coefficients they imply.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from entropic.kernels import backend
-from entropic.kernels.backend import Box
 from entropic.kernels.numpy_spectral import FIGURES, Rule
-from entropic.rows.target import Target
 
 from .certificate import bracket_margin
-from .continuation import PAIR_SLACK
+from .continuation import TINY_SLACK
+from .ending import Ending
 from .exact import solve_exact
-from .outcome import MESSAGES, Outcome, Status, least_score, norm
+from .outcome import Status
 
 STEPS = 50_000
 EASY_STEPS = 2_000
@@ -28,6 +26,8 @@ RECORDED = 8192
 # Numbers of rows made as they are read (monomials) that are rather made once: the iteration reads
 # them hundreds of times.
 KEPT = 1 << 22
+# Runs to ever smaller gaps where rounding hides more than the solver's own aim allows for.
+TIGHTER_RUNS = 3
 RULES = {
     # ABBmin with a non-monotone search, and the paper's own rule
     "spectral": Rule(adaptive=True, memory=10, first=0.0),
@@ -35,22 +35,23 @@ RULES = {
 }
 
 
-def spectral(sweep, box, *, solver="spectral", tol=1e-8, max_iter=None, start=None, callback=None):
+def spectral(sweep, box, *, solver, goal, tol, max_iter=None, start=None, callback=None):
     """Minimise the dual by gradient steps of Barzilai and Borwein's length.
 
     Parameters
     ----------
     sweep : Sweep
-        Over rows in memory. Its per-sample arrays are filled for the returned coefficients.
+        Over rows in memory.
     box : Box
     solver : {"spectral", "spectral-paper"}
         The adaptive step (ABBmin) with the non-monotone line search of Grippo, Lampariello and
         Lucidi; or the rule of the paper, section 4: the long step, first 1, with a monotone
         Armijo search that halves it.
+    goal : Goal
     tol : float
-        Stops at a duality gap of ``tol * sweep.total_weight``. Without slack, where the primal is
-        met in the limit only, the gap is what the multipliers charge for the residual, and the
-        residual must be within ``sqrt(tol * n_samples)`` as well.
+        What the iteration itself aims at. Without slack, where the primal is met in the limit
+        only, the gap is what the multipliers charge for the residual, and the residual must be
+        within ``sqrt(tol * n_samples)`` as well.
     max_iter : int or None
         None is 50,000 steps.
     start : array of shape (n_features,) or None
@@ -60,10 +61,9 @@ def spectral(sweep, box, *, solver="spectral", tol=1e-8, max_iter=None, start=No
 
     Returns
     -------
-    Outcome
-        With the multipliers that the iteration reached, and the margins that are best for its
-        coefficients: ``multipliers == -weights * log(margins)`` holds to the gap only. Without
-        slack, and where it is proved that nothing separates, what solve_exact keeps.
+    Ending
+        With the multipliers that the iteration reached: ``multipliers == -weights * log(margins)``
+        holds to the gap only. Where it is proved that nothing separates, what solve_exact keeps.
 
     Raises
     ------
@@ -76,82 +76,95 @@ def spectral(sweep, box, *, solver="spectral", tol=1e-8, max_iter=None, start=No
             "use solver='newton' for rows in batches."
         )
     steps = STEPS if max_iter is None else max_iter
-    ascent = _Ascent(sweep, box, RULES[solver], tol, start)
+    ascent = _Ascent(sweep, box, solver, start)
     if sweep.target.loss.slack > 0:
-        return ascent.run(solver, steps, callback)
+        return ascent.run_to(goal, tol, steps, callback)
     # Without slack the multipliers have no limit unless some coefficients separate. A proof that
     # none do is looked for once, after the steps that an easy case takes.
-    outcome = ascent.run(solver, min(steps, EASY_STEPS), callback)
-    separated = np.min(sweep.functional_margins[ascent.counted]) > 0
-    if not separated and outcome.status is not Status.INTERRUPTED:
-        details = sweep.functional_margins, sweep.log_margins, sweep.hessian_weights
-        if bracket_margin(sweep, box).separable is False:
-            kept = solve_exact(sweep, box, tol=tol, callback=callback)
-            return replace(kept, n_iter=kept.n_iter + outcome.n_iter)
-        sweep.functional_margins, sweep.log_margins, sweep.hessian_weights = details
-    if outcome.status is Status.MAX_ITER and outcome.n_iter < steps:
-        outcome = ascent.run(solver, steps - outcome.n_iter, callback)
-    return outcome
+    ending = ascent.run_to(goal, tol, min(steps, EASY_STEPS), callback)
+    separated = np.min(ending.evaluation.functional_margins[sweep.counted]) > 0
+    interrupted = ending.stopped is Status.INTERRUPTED
+    if not (separated or interrupted) and bracket_margin(sweep, box).separable is False:
+        kept = solve_exact(sweep, box, goal=goal, tol=tol, callback=callback)
+        return replace(kept, n_iter=kept.n_iter + ending.n_iter)
+    if ending.stopped is Status.MAX_ITER and ending.n_iter < steps:
+        ending = ascent.run_to(goal, tol, steps - ending.n_iter, callback)
+    return ending
 
 
 class _Ascent:
-    """Multipliers on their way, in weights divided by the largest.
+    """Multipliers on their way."""
 
-    Weights and entropy divided by one number change no step, and keep their sums in range.
-    """
-
-    def __init__(self, sweep, box, rule, tol, start):
-        self.sweep, self.box, self.rule, target = sweep, box, rule, sweep.target
-        self.unit = float(np.max(target.weights))
-        weights = target.weights / self.unit
-        self.target = Target(target.sign, weights, target.offset, target.loss)
-        self.scaled_box = Box(box.lower, box.upper, box.entropy_weight / self.unit)
-        self.counted = np.broadcast_to(weights > 0, sweep.n_samples)
-        self.goal = tol * sweep.total_weight
-        self.exact = target.loss.slack == 0
-        self.goal_norm = math.sqrt(tol * np.count_nonzero(self.counted)) if self.exact else math.inf
-        self.ratio, self.tau = _start(sweep, box, self.target, start)
-        self.residual = np.zeros(sweep.n_samples)
+    def __init__(self, sweep, box, solver, start):
+        self.sweep, self.box, self.solver = sweep, box, solver
+        self.design = sweep.design.stored(KEPT)
+        self.x, self.tau = _start(sweep, box, start)
+        self.primal_residual = np.zeros(sweep.n_samples)
         self.n_iter, self.history = 0, {name: [] for name in FIGURES}
 
-    def run(self, solver, max_iter, callback):
-        """Steps from where the last run ended; returns the Outcome there."""
-        record = np.empty((RECORDED, len(FIGURES)))
+    def run_to(self, goal, tol, max_iter, callback):
+        """Steps until the goal is proved, or nothing more is gained; returns the Ending there."""
+        most, aim = self.n_iter + max_iter, tol
+        for _ in range(TIGHTER_RUNS):
+            ending = self._run(aim, most - self.n_iter, callback)
+            if ending.stopped is not Status.CONVERGED or self._proved(goal, ending):
+                break
+            aim *= 0.1
+        return ending
+
+    @staticmethod
+    def _proved(goal, ending):
+        return goal.certify(ending.state, ending.evaluation, ending.scaled_multipliers).reached
+
+    def _run(self, tol, max_iter, callback):
+        sweep, record = self.sweep, np.empty((RECORDED, len(FIGURES)))
+        exact = sweep.target.loss.slack == 0
+        counted = np.count_nonzero(sweep.counted)
         report = backend.spectral.iterate(
-            self.sweep.design.stored(KEPT),
-            self.target,
-            self.scaled_box,
-            self.ratio,
+            self.design,
+            sweep.target,
+            self.box,
+            self.x,
             self.tau,
-            self.residual,
-            self.rule,
-            goal_gap=self.goal / self.unit,
-            goal_norm=self.goal_norm,
+            self.primal_residual,
+            RULES[self.solver],
+            goal_gap=tol * sweep.total_weight,
+            goal_norm=math.sqrt(tol * counted) if exact else math.inf,
             max_iter=max_iter,
             record=record,
-            n_threads=self.sweep.n_threads,
+            n_threads=sweep.n_threads,
             callback=self._told(callback),
         )
-        self.sweep.count += math.ceil(report["n_reads"])
+        sweep.reads.count += report["n_reads"]
         self._remember(record[: report["n_recorded"]])
         self.n_iter += report["n_iter"]
-        return self._outcome(solver, report)
+        return Ending(
+            *self._point(),
+            stopped=Status(report["status"]),
+            solver=self.solver,
+            n_iter=self.n_iter,
+            history=self.history,
+            scaled_multipliers=self.x.copy(),
+        )
+
+    def _point(self):
+        """The state, and the evaluation of the problem there or, without slack, of one near by."""
+        sweep, loss = self.sweep, self.sweep.target.loss
+        near = sweep
+        if loss.slack == 0:
+            near = sweep.with_target(loss=replace(loss, slack=TINY_SLACK))
+        state = self.box.state_of_tau(self.tau)
+        return state, near.evaluate(self.box.coef(state), samples=True)
 
     def _told(self, callback):
-        """The callback, told gap and objective in the caller's weights and all steps so far."""
+        """The callback, told of all steps so far."""
         if callback is None:
             return None
         before = self.n_iter
 
-        def told(iteration, gap, objective, gradient_norm):
-            return callback(
-                {
-                    "iteration": int(iteration) + before,
-                    "gap": gap * self.unit,
-                    "objective": objective * self.unit,
-                    "gradient_norm": gradient_norm,
-                }
-            )
+        def told(iteration, *figures):
+            named = dict(zip(FIGURES[1:], figures, strict=False))
+            return callback({"iteration": int(iteration) + before, **named})
 
         return told
 
@@ -160,73 +173,21 @@ class _Ascent:
             entries = entries[1:]  # the point where the last run ended
         columns = dict(zip(FIGURES, entries.T.copy(), strict=True))
         columns["iteration"] = columns["iteration"].astype(int) + self.n_iter
-        columns["gap"] *= self.unit
-        columns["objective"] *= self.unit
         for name, values in columns.items():
             self.history[name].extend(values.tolist())
 
-    def _outcome(self, solver, report):
-        sweep, target = self.sweep, self.sweep.target
-        state = self.scaled_box.state_of_tau(self.tau)
-        violation = _details(sweep, self.ratio, self.residual)
-        residual_norm = norm(violation[self.counted])
-        margins, status = np.exp(sweep.log_margins), Status(report["status"])
-        figures = dict(gap=report["gap"] * self.unit, goal=self.goal, n_iter=self.n_iter)
-        objective, message = report["objective"] * self.unit, MESSAGES[status].format(**figures)
-        if self.exact:
-            terms = target.weights * margins * (sweep.log_margins - 1)
-            objective = self.box.value(state) + float(np.sum(terms, where=self.counted))
-            message += f" The residual is {residual_norm:.1e}, for a goal of {self.goal_norm:.1e}."
-        return Outcome(
-            coef=self.box.coef(state),
-            margins=margins,
-            multipliers=0.0 + target.weights * self.ratio,
-            objective=objective,
-            gap=figures["gap"],
-            residual_norm=residual_norm,
-            separation=least_score(sweep.functional_margins, target.offset),
-            status=status,
-            solver=solver,
-            n_iter=self.n_iter,
-            n_sweeps=sweep.count,
-            history=self.history,
-            message=message,
-            state=state,
-        )
 
-
-def _start(sweep, box, scaled, start):
-    """Multipliers over weights, and ``tau`` in scaled weights, to start from."""
+def _start(sweep, box, start):
+    """Scaled multipliers to start from, and their ``D^T lambda``."""
     if start is None:
         return np.zeros(sweep.n_samples), np.zeros(sweep.n_features)
-    loss = scaled.loss
-    functional_margins = scaled.sign * sweep.scores(box.coef(start)) - scaled.offset
+    target, loss = sweep.target, sweep.target.loss
+    t = sweep.matvec_signed(box.coef(start)) - target.offset
     if loss.slack > 0:
-        ratio = -loss.log_margin(functional_margins)
+        x = 0.0 - loss.log_margin(t)
     else:
         # where the start violates the constraint it says nothing about the margin
-        ratio = -np.log(np.where(functional_margins > 0, functional_margins, 1.0))
+        x = 0.0 - np.log(np.where(t > 0, t, 1.0))
     if loss.inequality:
-        ratio = np.maximum(ratio, 0.0)
-    pointwise_gradient = scaled.sign * scaled.weights * ratio
-    sweep.count += 1
-    tau = backend.sweeps.rmatvec(sweep.design.rows, pointwise_gradient, sweep.n_threads)
-    return ratio, sweep.design.from_rows(tau)
-
-
-def _details(sweep, ratio, residual):
-    """Fill the sweep's per-sample arrays without another read; returns the violation."""
-    target, loss = sweep.target, sweep.target.loss
-    with np.errstate(over="ignore"):
-        margins = np.exp(-ratio)
-        sweep.functional_margins = residual + margins - loss.slack * ratio
-        if loss.slack > 0:
-            sweep.log_margins = loss.log_margin(sweep.functional_margins)
-            margins = np.exp(sweep.log_margins)
-        else:
-            sweep.log_margins = 0.0 - ratio
-    # the curvature 1/b of the exact constraint, as far as it can be told from that of a slack
-    nearest = replace(loss, slack=max(loss.slack, PAIR_SLACK))
-    sweep.hessian_weights = target.weights * nearest.second_derivative(sweep.log_margins)
-    violation = sweep.functional_margins - margins
-    return np.minimum(violation, 0.0) if loss.inequality else violation
+        x = np.maximum(x, 0.0)
+    return x, sweep.rmatvec_signed(target.weights * x)

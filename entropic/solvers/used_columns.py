@@ -13,7 +13,6 @@ import numpy as np
 
 from entropic.kernels.backend import Box
 from entropic.rows import SparseRows
-from entropic.rows.sweep import Sweep
 
 # Numbers stored a column, on average, above which empty columns are too few to look for.
 CROWDED = 8
@@ -23,8 +22,7 @@ EMPTY_SHARE = 0.25
 
 def used_columns(sweep):
     """Indices of the design's columns that some row fills, or None to take all of them."""
-    design = getattr(sweep, "design", None)
-    rows = getattr(design, "rows", None)
+    design, rows = sweep.design, sweep.design.rows
     if not isinstance(rows, SparseRows) or rows.n_entries > CROWDED * rows.n_columns:
         return None
     filled = np.zeros(rows.n_columns + design.constant, dtype=bool)
@@ -39,31 +37,27 @@ def used_columns(sweep):
 
 def restricted(sweep, box, used):
     """The sweep and the box of the used columns only."""
-    rows, design = sweep.design.rows, sweep.design
-    kept = used[:-1] if design.constant else used
-    place = np.zeros(rows.n_columns, dtype=rows.columns.dtype)
-    place[kept] = np.arange(len(kept), dtype=place.dtype)
-    rows = SparseRows(rows.values, place[rows.columns], rows.starts, len(kept))
-    mean, scale = (None if part is None else part[kept] for part in (design.mean, design.scale))
-    design = type(design)(rows, mean, scale, design.constant)
     small = Box(box.lower[used], box.upper[used], box.entropy_weight)
-    return Sweep(design, sweep.target, sweep.n_threads), small
+    return sweep.with_design(sweep.design.restricted(used)), small
 
 
-def extended(outcome, sweep, box, used, inner):
-    """The outcome of the whole problem; the sweep is left as if it had been solved on it."""
-    sweep.functional_margins, sweep.log_margins, sweep.hessian_weights = (
-        inner.functional_margins,
-        inner.log_margins,
-        inner.hessian_weights,
-    )
-    sweep.count += inner.count
-    state = np.zeros(len(box.centre))
-    state[used] = outcome.state
+def extended(outcome, box, used):
+    """The outcome of the whole problem; of the samples it says the same."""
+
+    def placed(values, rest):
+        rest[used] = values
+        return rest
+
+    size = len(box.centre)
     # p = 1/2 in an empty column
-    constant = -np.log(2.0) * box.entropy_weight * (len(state) - len(used))
-    coef = box.centre.copy()
-    coef[used] = outcome.coef
+    constant = -np.log(2.0) * box.entropy_weight * (size - len(used))
+    coef = placed(outcome.coef, box.centre.copy())
+    gradient = placed(outcome.evaluation.gradient, np.zeros(size))
+    evaluation = replace(outcome.evaluation, coef=coef, gradient=gradient, curvature=None)
     return replace(
-        outcome, coef=coef, state=state, objective=outcome.objective + constant, curvature=None
+        outcome,
+        coef=coef,
+        state=placed(outcome.state, np.zeros(size)),
+        objective=outcome.objective + constant,
+        evaluation=evaluation,
     )

@@ -6,7 +6,7 @@ Newton matrix ``H = alpha diag(h'') + D^T diag(q l'') D`` at the optimum
 (docs/mathematics.md, section 5)::
 
     a_i  = D_i^T H^-1 D_i                                    the leverage
-    t_i' = t_i + q_i l'_i a_i / (1 - a_i q_i l''_i)          the reach without row i
+    t_i' = t_i + q_i l'_i a_i / (1 - a_i q_i l''_i)          the functional margin without row i
 
 All rows together cost one read and a triangular inverse, in either of two forms:
 
@@ -15,7 +15,7 @@ All rows together cost one read and a triangular inverse, in either of two forms
     samples    B = I + diag(sqrt c) D R^2 D^T diag(sqrt c)
                1 - a_i c_i = (B^-1)_ii
 
-Rows of no weight, and those on the flat part of the inequality form, exert no pull: what they
+Rows of no weight, and those on the flat part of the inequality form, move nothing: what they
 score is what they would score.
 """
 
@@ -56,8 +56,9 @@ class Influence:
 
     Attributes
     ----------
-    pull : array of shape (n_samples,)
-        ``q l' a``: the shift of the reach without the row, before the others' answer to it.
+    first_order : array of shape (n_samples,)
+        ``q l' a``: the shift of the functional margin without the row, before the others'
+        answer to it.
     left : array of shape (n_samples,)
         ``1 - a q l''`` in (0, 1]: the share of the shift that the others would resist.
     exact : bool
@@ -65,18 +66,18 @@ class Influence:
     part : array of shape (n_samples,)
         The row's part of the total weight.
     rescaled : array of shape (n_samples,)
-        What the columns' scaling without the row adds to the pull, per unit of its weight over
+        What the columns' scaling without the row adds to it, per unit of its weight over
         that of the others (rescaling.py); 0 where it does not matter.
     """
 
-    pointwise_gradient: np.ndarray
+    first_order: np.ndarray
     left: np.ndarray
     exact: bool = True
     part: np.ndarray | float = 0.0
     rescaled: np.ndarray | float = 0.0
 
     def shift(self, share=1.0):
-        """Change of the reach when a share of the row's weight is taken away.
+        """Change of the functional margin when a share of the row's weight is taken away.
 
         Parameters
         ----------
@@ -84,8 +85,8 @@ class Influence:
             1 takes the whole row; 1/q one of q equal observations that it stands for.
         """
         taken = share * self.part
-        pointwise_gradient = share * self.pointwise_gradient + taken / (1 - taken) * self.rescaled
-        return pointwise_gradient / ((1 - share) + share * self.left)
+        moved = share * self.first_order + taken / (1 - taken) * self.rescaled
+        return moved / ((1 - share) + share * self.left)
 
 
 @library.beside_sweeps()
@@ -95,10 +96,9 @@ def influence(sweep, box, outcome, rescale=False):
     Parameters
     ----------
     sweep : Sweep
-        Its last evaluation, with details, is at the outcome's coefficients.
     box : Box
     outcome : Outcome
-        Its ``curvature``, where the solver left one, saves a read.
+        The curvature in its evaluation, where the solver left one, saves a read.
     rescale : bool
         Whether a refit would scale the columns anew: the features' form then accounts for it
         where it matters, at the cost of about as much again.
@@ -110,26 +110,24 @@ def influence(sweep, box, outcome, rescale=False):
         fit and there are too few rows to sample.
     """
     stiffest = STIFFEST * box.half_width / np.sqrt(box.entropy_weight)
-    scale = np.maximum(box.inverse_hessian_root(outcome.state), stiffest)
-    hessian_weights = sweep.hessian_weights
-    form = _form(sweep, outcome)
+    root = np.maximum(box.inverse_hessian_root(outcome.state), stiffest)
+    at, form = outcome.evaluation, _form(sweep, outcome)
+    weights = at.hessian_weights
     if form == "features":
-        curvature = sweep.curvature() if outcome.curvature is None else outcome.curvature
-        root = scale[:, None] * Factor(curvature, scale).inverse_root()
-        leverage = sweep.quadratic_forms(root)
-        leverage, left = _guarded(sweep, scale, leverage)
+        curvature = sweep.curvature(weights) if at.curvature is None else at.curvature
+        inverse_root = root[:, None] * Factor(curvature, root).inverse_root()
+        leverage = sweep.quadratic_forms(inverse_root)
+        leverage, left = _guarded(sweep, weights, root, leverage)
     elif form == "samples":
-        leverage, left = _by_samples(sweep, scale)
+        leverage, left = _by_samples(sweep, weights, root)
     elif form == "projected":
-        leverage, left = _guarded(sweep, scale, _projected(sweep, scale))
+        leverage, left = _guarded(sweep, weights, root, _projected(sweep, weights, root))
     else:
         return None
-    pointwise_gradient = np.where(
-        hessian_weights > 0, sweep.target.weights * sweep.log_margins * leverage, 0.0
-    )
-    found = Influence(pointwise_gradient, left, exact=form != "projected")
+    first_order = np.where(weights > 0, sweep.target.weights * at.log_margins * leverage, 0.0)
+    found = Influence(first_order, left, exact=form != "projected")
     if rescale and form == "features":
-        effect = rescaling(sweep, box, outcome.state, scale, root, found.shift())
+        effect = rescaling(sweep, box, outcome.state, root, inverse_root, found.shift())
         if effect is not None:
             part = relative_weights(sweep)
             found = replace(found, part=part, rescaled=sweep.target.sign * effect)
@@ -160,11 +158,11 @@ def left_out(sweep, box, outcome, sample_weight=None, rescale=False):
     """
     target = sweep.target
     share, rows = observations(sample_weight, target.weights, sweep.n_samples)
-    functional_margins = sweep.functional_margins + target.offset
+    scores = outcome.evaluation.functional_margins + target.offset
     found = influence(sweep, box, outcome, rescale)
     if found is None:
-        return target.sign * functional_margins, rows, None
-    one, whole = (target.sign * (functional_margins + found.shift(part)) for part in (share, 1.0))
+        return target.sign * scores, rows, None
+    one, whole = (target.sign * (scores + found.shift(part)) for part in (share, 1.0))
     return one, rows, whole
 
 
@@ -232,7 +230,7 @@ def _form(sweep, outcome):
     step. Otherwise a full factor may cost about as much as the fit did, its own factors included;
     an estimate costs a part of it.
     """
-    if outcome.curvature is not None:
+    if outcome.evaluation.curvature is not None:
         return "features"
     work, room = sweep.work, memory_limit()
     full = {form: time for form, (time, n_bytes) in _full(work).items() if n_bytes <= room}
@@ -247,46 +245,42 @@ def _form(sweep, outcome):
     return None
 
 
-def _guarded(sweep, scale, leverage):
+def _guarded(sweep, weights, root, leverage):
     """Leverages of the features' form with ``1 - a c``, kept off what rounding makes of it.
 
     Without row i the leverage ``a/(1 - a c)`` is at most the one in no data's presence,
     ``s_i = D_i R^2 D_i``, so that ``1 - a c >= 1/(1 + c s)``. Only rows that the fit all but
     interpolates come near; one more read serves them.
     """
-    hessian_weights = sweep.hessian_weights
-    left = 1 - leverage * hessian_weights
+    left = 1 - leverage * weights
     doubtful = left < DOUBTFUL
     if np.any(doubtful):
-        free = sweep.quadratic_forms(np.diag(scale))[doubtful]
-        lowest = 1 / (1 + hessian_weights[doubtful] * free)
+        free = sweep.quadratic_forms(np.diag(root))[doubtful]
+        lowest = 1 / (1 + weights[doubtful] * free)
         left[doubtful] = np.clip(left[doubtful], lowest, 1.0)
         leverage[doubtful] = np.minimum(leverage[doubtful], free)
     return leverage, left
 
 
-def _by_samples(sweep, scale):
+def _by_samples(sweep, weights, root):
     """Leverages of the rows with ``c > 0`` from the M × M form, which needs no guard."""
-    active = np.flatnonzero(sweep.hessian_weights)
-    if not len(active):
-        return np.zeros(sweep.n_samples), np.ones(sweep.n_samples)
-    part = sweep if len(active) == sweep.n_samples else sweep.take(active)
-    hessian_weights, product = sweep.hessian_weights[active], part.gram(scale**2)
-    own = product.diagonal().copy()
-    used, remaining = Factor(product, np.sqrt(hessian_weights), overwrite=True).used_and_left()
+    active = np.flatnonzero(weights)
     leverage, left = np.zeros(sweep.n_samples), np.ones(sweep.n_samples)
+    if not len(active):
+        return leverage, left
+    part = sweep if len(active) == sweep.n_samples else sweep.take(active)
+    weights, gram = weights[active], part.gram(root**2)
+    own = gram.diagonal().copy()
+    used, remaining = Factor(gram, np.sqrt(weights), overwrite=True).used_and_left()
     left[active] = remaining
     # the direct difference where little was used up, the other where nearly all of it was
     with np.errstate(over="ignore", invalid="ignore"):
-        leverage[active] = np.where(
-            hessian_weights * own < 1,
-            own - used / hessian_weights,
-            (1 - remaining) / hessian_weights,
-        )
+        direct, other = own - used / weights, (1 - remaining) / weights
+        leverage[active] = np.where(weights * own < 1, direct, other)
     return leverage, left
 
 
-def _projected(sweep, scale):
+def _projected(sweep, weights, root):
     """Estimated leverages: the curvature of a sample of rows, its root randomly projected.
 
     The inverse of a sample's curvature is too large on average. But ``sum_i c_i a_i`` is
@@ -297,10 +291,10 @@ def _projected(sweep, scale):
     n_sampled = ROWS_A_COLUMN * sweep.n_features
     chosen = np.sort(generator.choice(sweep.n_samples, n_sampled, replace=False))
     part = sweep.take(chosen)
-    part.hessian_weights = sweep.hessian_weights[chosen] * (sweep.n_samples / n_sampled)
-    root = Factor(part.curvature(), scale).inverse_root()
+    curvature = part.curvature(weights[chosen] * (sweep.n_samples / n_sampled))
+    inverse_root = Factor(curvature, root).inverse_root()
     signs = generator.choice([-1.0, 1.0], (sweep.n_features, PROJECTIONS))
-    projected = root @ (signs / np.sqrt(PROJECTIONS))
-    leverage = sweep.quadratic_forms(scale[:, None] * projected)
-    determined = sweep.n_features - np.sum(root**2)
-    return leverage * (determined / max(float(leverage @ sweep.hessian_weights), 1e-300))
+    projected = inverse_root @ (signs / np.sqrt(PROJECTIONS))
+    leverage = sweep.quadratic_forms(root[:, None] * projected)
+    determined = sweep.n_features - np.sum(inverse_root**2)
+    return leverage * (determined / max(float(leverage @ weights), 1e-300))

@@ -64,7 +64,6 @@ class UncertaintyMixin(GuaranteesMixin):
         Parameters
         ----------
         sweep : Sweep
-            With its per-sample arrays at the outcome's coefficients.
         box : Box
         outcome : Outcome
         positive : bool array of shape (n_samples,)
@@ -74,10 +73,9 @@ class UncertaintyMixin(GuaranteesMixin):
         for name in LEARNED:
             vars(self).pop(name, None)
         self._forget_guarantees()
-        functional_margins = sweep.functional_margins + sweep.target.offset
-        self.separation_ = separation(
-            sweep.target.sign * functional_margins, positive, sweep.target.weights
-        )
+        target, margins = sweep.target, outcome.evaluation.functional_margins
+        trained = target.sign * (margins + target.offset)
+        self.separation_ = separation(trained, positive, target.weights)
         self.loo_decision_ = None
         if not self.leave_one_out:
             return

@@ -27,19 +27,20 @@ NEGLIGIBLE = 0.01
 BLOCK_ENTRIES = 1 << 18
 
 
-def rescaling(sweep, box, state, scale, root, shift):
+def rescaling(sweep, box, state, root, inverse_root, shift):
     """Change of each row's score for a unit of ``s``, before the others' answer to it.
 
     Parameters
     ----------
     sweep : Sweep
     box : Box
-    state, scale : arrays of shape (n_features,)
-        The scale, that of the box, is not so small that its inverse square overflows.
-    root : array of shape (n_features, n_features)
-        ``root root^T`` is the inverse of Newton's matrix.
+    state, root : arrays of shape (n_features,)
+        The root of the inverse Hessian of the box's entropy, not so small that its inverse square
+        overflows.
+    inverse_root : array of shape (n_features, n_features)
+        ``inverse_root inverse_root^T`` is the inverse of Newton's matrix.
     shift : array of shape (n_samples,)
-        Of each row's own pull.
+        Of each row's own score without it, the scaling as it is.
 
     Returns
     -------
@@ -47,19 +48,19 @@ def rescaling(sweep, box, state, scale, root, shift):
         None where the scaling does not depend on the rows, has no constant to take up a change
         of means, or does not matter.
     """
-    design = getattr(sweep, "design", None)
-    if design is None or design.scale is None or not design.constant:
+    design = sweep.design
+    if design.scale is None or not design.constant:
         return None
-    slope, hessian_weights, coef = box.slope(state), 1 / scale**2, box.coef(state)
-    stretch = slope + coef * hessian_weights
+    slope, hessian, coef = box.slope(state), 1 / root**2, box.coef(state)
+    stretch = slope + coef * hessian
     stretch[-1] = 0.0
     share = relative_weights(sweep)
     # the size of phi H^-1 G for a row of mean leverage
-    size = np.linalg.norm(root.T @ stretch) * np.linalg.norm(root)
+    size = np.linalg.norm(inverse_root.T @ stretch) * np.linalg.norm(inverse_root)
     if np.mean(share) * size <= NEGLIGIBLE * np.mean(np.abs(shift)):
         return None
-    inverse = root @ root.T
-    moved = _recentring(sweep, design, slope, hessian_weights, coef, share)
+    inverse = inverse_root @ inverse_root.T
+    moved = _recentring(sweep, design, slope, hessian, coef, share)
     through = None if moved is None else inverse @ moved
     factor = design.factor_to_rows(np.eye(design.n_features))
     out = np.empty(sweep.n_samples)
@@ -71,7 +72,7 @@ def rescaling(sweep, box, state, scale, root, shift):
         above = phi @ coef - coef[-1]
         own = np.einsum("ij,ij->i", response, phi) - response[:, -1]
         effect = 0.5 * (response @ stretch - (response * phi**2) @ stretch)
-        effect -= slope[-1] * own + hessian_weights[-1] * above * response[:, -1]
+        effect -= slope[-1] * own + hessian[-1] * above * response[:, -1]
         if through is not None:
             features = phi[:, : through.shape[1]]
             effect -= np.einsum("ij,ij->i", phi @ through, features)
@@ -86,7 +87,7 @@ def relative_weights(sweep):
     return weights / weights.sum()
 
 
-def _recentring(sweep, design, slope, hessian_weights, coef, share):
+def _recentring(sweep, design, slope, hessian, coef, share):
     """``G_i`` for a move of each feature's mean by one deviation, (n_features, n of rows' base).
 
     With ``m_k -> m_k + n_ka m_(k - e_a)`` the coefficients change by ``dw = T_a w``::
@@ -112,6 +113,6 @@ def _recentring(sweep, design, slope, hessian_weights, coef, share):
     moved = np.zeros((len(coef), listing.n_features))
     np.add.at(moved, (parent, feature), ratio * coef[child])
     np.add.at(moved, (child, feature), -own * coef[child])
-    moved *= hessian_weights[:, None]
+    moved *= hessian[:, None]
     np.add.at(moved, (child, feature), ratio * slope[parent] - own * slope[child])
     return moved

@@ -133,7 +133,7 @@ def test_tol_is_what_is_reached(slack, solver):
     for tol in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12):
         outcome = solve(D, slack=slack, solver=solver, tol=tol)
         certificate.check(certificate.Problem.of(D, slack=slack), outcome, tol)
-        gaps.append(outcome.gap)
+        gaps.append(outcome.dual_gap)
     assert gaps[-1] < gaps[0]
 
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_reached_is_said():
     D = overlapping()
     outcome = solve(D, slack=1e-12, tol=1e-200)
     assert outcome.status is Status.PRECISION
-    assert f"{outcome.gap:.1e}" in outcome.message and "raise tol" in outcome.message
+    assert f"{outcome.dual_gap:.1e}" in outcome.message and "raise tol" in outcome.message
     outcome = solve(D, slack=0.1, tol=1e-10, max_iter=1)
     assert outcome.status is Status.MAX_ITER
     assert outcome.n_iter == 1 and "max_iter" in outcome.message

@@ -102,10 +102,22 @@ def test_the_exact_constraint_or_a_proof_that_it_cannot_be_met(name, constraint)
 @pytest.mark.parametrize("constraint", ["equality", "inequality"])
 def test_a_goal_below_rounding_keeps_the_best_gap(constraint):
     D = DESIGNS["breast cancer, degree 1"]
-    outcome = solve(D, slack=0, constraint=constraint, tol=1e-14)
+    outcome = solve(D, slack=0, constraint=constraint, tol=1e-16)
     assert outcome.status is Status.PRECISION
-    assert outcome.gap <= 3e-11 * len(D)
-    assert outcome.n_iter <= 250
+    assert outcome.dual_gap <= 1e-13 * len(D)
+    assert outcome.n_iter <= 130
+
+
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
+@pytest.mark.parametrize("slack", [0, 1e-12, 1e-8, 1e-3, 0.1, 10.0])
+@pytest.mark.parametrize("name", ["breast cancer, degree 1", "moons, degree 4", "blobs, degree 1"])
+def test_tightening_tol_turns_no_later_success_into_an_earlier_failure(name, slack, constraint):
+    tols = 10.0 ** np.arange(-2, -16, -1)
+    problem = dict(slack=slack, constraint=constraint)
+    reached = [solve(DESIGNS[name], tol=tol, **problem).converged for tol in tols]
+    first_failure = reached.index(False) if False in reached else len(tols)
+    assert not any(reached[first_failure:]), dict(zip(tols, reached, strict=True))
+    assert first_failure > 8
 
 
 def test_margins_far_below_the_smallest_double():

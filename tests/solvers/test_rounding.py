@@ -59,7 +59,7 @@ def test_no_gap_below_the_true_one(kind, bound, alpha, solver):
         assert "must not pass" in str(error)
         return
     true = recomputed(outcome, expanded(design), box, 0.01)
-    assert true <= 1.01 * outcome.gap + 1e-17 * abs(outcome.objective)
+    assert true <= 1.01 * outcome.dual_gap + 1e-17 * abs(outcome.objective)
     if outcome.converged:
         assert true <= 1.01e-12 * 60
 
@@ -68,9 +68,9 @@ def test_a_rounding_above_the_goal_is_said():
     D = SIGN[:, None] * X
     box = dict(lower=-1e6, upper=1e6, entropy_weight=1e-12, slack=0.1)
     outcome = solve(D, tol=1e-16, **box)
-    assert outcome.status is Status.PRECISION and f"{outcome.gap:.1e}" in outcome.message
+    assert outcome.status is Status.PRECISION and f"{outcome.dual_gap:.1e}" in outcome.message
     assert certificate.gap(certificate.Problem.of(D, **box), outcome.coef, outcome.multipliers) < (
-        outcome.gap
+        outcome.dual_gap
     )
     assert solve(D, tol=1e-4, **box).converged
 

@@ -102,12 +102,12 @@ def test_both_forms_are_one_newton_step_by_hand(monkeypatch, inequality, slack):
     weights[:5] = 0
     sweep, box, outcome = problem(slack=slack, inequality=inequality, weights=weights)
     Z = np.column_stack([sweep.design.rows.values, np.ones(90)])
-    c, scale = sweep.hessian_weights.copy(), box.inverse_hessian_root(outcome.state)
+    c, scale = outcome.evaluation.hessian_weights, box.inverse_hessian_root(outcome.state)
     newton = np.diag(1 / scale**2) + Z.T @ (c[:, None] * Z)
     by_hand = np.zeros(90)
     for i in range(90):
         without = newton - c[i] * np.outer(Z[i], Z[i])
-        pointwise_gradient = weights[i] * sweep.log_margins[i]
+        pointwise_gradient = weights[i] * outcome.evaluation.log_margins[i]
         by_hand[i] = pointwise_gradient * Z[i] @ np.linalg.solve(without, Z[i])
     for form in ("features", "samples"):
         monkeypatch.setattr(leave_one_out, "_form", lambda sweep, outcome, form=form: form)
@@ -160,7 +160,7 @@ def test_a_vanishing_denominator_is_bounded():
     assert np.all(found.left > 0) and np.all(found.left <= 1)
     # without the row, its leverage is at most the one where there are no data at all
     free = np.square(Z * box.inverse_hessian_root(outcome.state)).sum(axis=1)
-    bound = np.abs(weights * sweep.log_margins) * free
+    bound = np.abs(weights * outcome.evaluation.log_margins) * free
     assert np.all(np.abs(found.shift()) <= bound * (1 + 1e-9))
 
 

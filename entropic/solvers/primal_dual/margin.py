@@ -3,14 +3,14 @@
     maximise g   subject to   D w - y - s = g,  s >= 0,  l <= w <= u
 
 with multipliers lambda of the rows (their sum is one) and z of the two bounds. Newton's system
-is that of pair.py, bordered by the one column of g.
+is that of system.py, bordered by the one column of g.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .pair import NewtonSystem, forward, transpose
+from .system import NewtonSystem, step_to_boundary
 
 MAX_STEPS = 60
 TO_THE_BOUNDARY = 0.995
@@ -62,16 +62,16 @@ class _Point:
         self.sweep, self.box = sweep, box
         n_samples = sweep.n_samples
         self.coef = box.centre.copy()
-        self.functional_margins = forward(sweep, self.coef) - sweep.target.offset
+        self.functional_margins = sweep.matvec_signed(self.coef) - sweep.target.offset
         self.margin = float(np.min(self.functional_margins)) - size
         self.surplus = self.functional_margins - self.margin
         self.rows = np.full(n_samples, 1 / n_samples)
         self.below = self.above = size / n_samples / box.half_width
-        self.lag = -transpose(sweep, self.rows)
+        self.dual_residual = -sweep.rmatvec_signed(self.rows)
 
     def bracket(self):
-        """Lowest reach, and the bound that the multipliers set, both without proof."""
-        tau = self.above - self.below - self.lag
+        """Least functional margin, and the bound that the multipliers set, both without proof."""
+        tau = self.above - self.below - self.dual_residual
         most = np.sum(np.maximum(self.box.lower * tau, self.box.upper * tau))
         asked = np.sum(self.rows * self.sweep.target.offset)
         return float(np.min(self.functional_margins)), float((most - asked) / self.rows.sum())
@@ -83,20 +83,20 @@ class _Point:
 
     def _step(self):
         room_below, room_above = self.coef - self.box.lower, self.box.upper - self.coef
-        scale = 1 / np.sqrt(self.above / room_above + self.below / room_below)
+        root = 1 / np.sqrt(self.above / room_above + self.below / room_below)
         stiffness = self.surplus / self.rows
-        if not (np.all(np.isfinite(scale)) and np.all(np.isfinite(stiffness))):
+        if not (np.all(np.isfinite(root)) and np.all(np.isfinite(stiffness))):
             return False
-        system = _Bordered(self.sweep, scale, stiffness)
+        system = _Bordered(self.sweep, root, stiffness)
         unmet = self.functional_margins - self.margin - self.surplus
         excess = self.rows.sum() - 1
         values = (self.rows, self.surplus, self.below, room_below, self.above, room_above)
 
         def direction(rows, below, above):
             """Moves for wanted changes of the three kinds of products."""
-            lag = self.lag + above / room_above - below / room_below
+            dual_residual = self.dual_residual + above / room_above - below / room_below
             margin, move, functional_margins, rows_move = system.solve(
-                lag, unmet - rows / self.rows, excess
+                dual_residual, unmet - rows / self.rows, excess
             )
             return (
                 margin,
@@ -135,31 +135,26 @@ class _Point:
             value + length * move for value, move in zip(values, moves, strict=True)
         )
         self.coef = np.clip(self.coef + length * moves[3], self.box.lower, self.box.upper)
-        self.lag = (1 - length) * self.lag
+        self.dual_residual = (1 - length) * self.dual_residual
         return True
 
 
 class _Bordered:
     """Newton's system with the column of the margin and the row of the multipliers' sum."""
 
-    def __init__(self, sweep, scale, stiffness):
-        self.system = NewtonSystem(sweep, scale, stiffness)
+    def __init__(self, sweep, root, stiffness):
+        self.system = NewtonSystem(sweep, root, stiffness)
         self.stiffness = stiffness
         _, self.move, self.rows = self.system.solve(0.0, np.full(len(stiffness), -1.0))
 
-    def solve(self, lag, unmet, excess):
+    def solve(self, dual_residual, unmet, excess):
         """Moves of the margin, of the coefficients, of ``D w``, and of the multipliers."""
-        _, move, rows = self.system.solve(lag, unmet)
+        _, move, rows = self.system.solve(dual_residual, unmet)
         margin = -(excess + float(rows.sum())) / float(self.rows.sum())
         rows = rows + margin * self.rows
         return margin, move + margin * self.move, margin - unmet - self.stiffness * rows, rows
 
 
 def _longest(values, moves):
-    longest = np.inf
-    for value, move in zip(values, moves, strict=True):
-        shrinking = move < 0
-        if np.any(shrinking):
-            with np.errstate(over="ignore"):
-                longest = min(longest, float(np.min(-value[shrinking] / move[shrinking])))
-    return longest
+    """How far all values stay positive along their moves."""
+    return min(step_to_boundary(*pair) for pair in zip(values, moves, strict=True))

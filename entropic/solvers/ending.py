@@ -1,0 +1,325 @@
+"""The one ending of every solver: what a point proves, and the status that follows from it.
+
+The duality gap is computed from ``D w`` and ``D^T lambda``, which carry the rounding of their
+sums, and from a state whose coefficients are rounded to doubles. Each moves the gap by its square::
+
+    1/2 sum_j S_j dtau_j^2       dtau_j = eps (|D|^T |lambda|)_j
+    1/2 sum_i q_i dt_i^2/slack   dt_i = eps ((|D| |w|)_i + |y_i|)
+
+(docs/mathematics.md, section 4). What rounding may hide is part of every gap that is compared
+with the goal, inside the solvers as at their end. The two sums are bounded without a read of the
+rows where their size is known: a standardised column has mean square one, so that no sum with it
+passes that of Cauchy and Schwarz, and of other rows the largest entry is known. Only where that
+says too little are they summed up.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from entropic.rows.sweep import Evaluation
+
+from .outcome import Outcome, Status, norm
+
+EPS = np.finfo(np.float64).eps
+LARGEST = np.finfo(np.float64).max
+CLOSER = 1e-3  # of gap or goal: from here on a bound on rounding is worth a read of the rows
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Where a solver stopped, and why.
+
+    Attributes
+    ----------
+    state : array of shape (n_features,)
+    evaluation : Evaluation
+        At the state's coefficients, with the per-sample arrays.
+    stopped : Status
+        CONVERGED where the solver met the goal by its own measure, PRECISION where it could go
+        no further, MAX_ITER, or INTERRUPTED by the callback.
+    solver : str
+    n_iter : int
+    history : dict of lists
+    scaled_multipliers : array of shape (n_samples,) or None
+        The solver's own; None stands for those that the margins imply, ``-ln b``.
+    margin_bound : float
+        Proved upper bound on every margin in the box, where one was looked for; else NaN.
+    inseparable : bool
+        Whether it proves that nothing separates.
+    """
+
+    state: np.ndarray
+    evaluation: Evaluation
+    stopped: Status
+    solver: str
+    n_iter: int
+    history: dict
+    scaled_multipliers: np.ndarray | None = None
+    margin_bound: float = math.nan
+    inseparable: bool = False
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a point proves: its gap, rounding included, and how well it meets the constraint."""
+
+    dual_gap: float
+    objective: float
+    residual_norm: float
+    margins: np.ndarray
+    multipliers: np.ndarray
+    reached: bool
+
+
+class Goal:
+    """What ``tol`` asks of a point of one problem.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        Its loss may be without slack.
+    box : Box
+    tol : float
+    """
+
+    def __init__(self, sweep, box, tol):
+        self.sweep, self.box, self.target = sweep, box, sweep.target
+        self.exact = sweep.target.loss.slack == 0
+        self.gap = tol * sweep.total_weight
+        self.norm = math.inf
+        if self.exact:
+            self.norm = math.sqrt(tol * np.count_nonzero(sweep.counted))
+        self._largest = None
+
+    @property
+    def largest_entry(self):
+        """A bound on the numbers of rows that are not standardised, looked for once."""
+        if self._largest is None:
+            self._largest = max(self.sweep.design.rows.largest_entry(), 1e-300)
+        return self._largest
+
+    def certify(self, state, evaluation, scaled_multipliers=None):
+        """The certificate of a state and multipliers, those of its margins or others.
+
+        Parameters
+        ----------
+        state : array of shape (n_features,)
+        evaluation : Evaluation
+            At the state's coefficients, with the per-sample arrays.
+        scaled_multipliers : array of shape (n_samples,) or None
+
+        Returns
+        -------
+        Certificate
+        """
+        target, counted = self.target, self.sweep.counted
+        weights, loss = np.broadcast_to(target.weights, counted.shape), target.loss
+        t, implied = evaluation.functional_margins, scaled_multipliers is None
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = 0.0 - evaluation.log_margins if implied else scaled_multipliers
+            multipliers = 0.0 + weights * x
+            tau = -evaluation.gradient if implied else self.sweep.rmatvec_signed(multipliers)
+            gap = self.box.gap(state, tau)
+            if self.exact:
+                margins = np.exp(-x)
+                off = np.where(counted, t - margins, 0.0)
+                # what the multipliers charge for the residual: the primal is met in the limit only
+                gap += float(np.abs(multipliers) @ np.abs(off))
+                terms = np.where(counted, weights * margins * (-x - 1), 0.0)
+                objective = self.box.value(state) + float(np.sum(terms))
+            else:
+                margins = np.exp(evaluation.log_margins)
+                off = np.where(counted, t - margins, 0.0)
+                objective = self.box.value(state) + evaluation.value
+                if not implied:
+                    gap += float(np.sum(weights * loss.gaps(x, t), where=counted))
+            off = np.minimum(off, 0.0) if loss.inequality else off
+            point = _Point(state, evaluation.coef, margins, np.abs(multipliers))
+            columns, samples = self._rounding(point, x, gap)
+            # the distances to the optimum add up, and the gap is their square
+            if self.exact:
+                gap = _joined(gap, columns) + samples
+            else:
+                gap = _joined(gap, columns + samples)
+        gap = min(gap, LARGEST) if gap == gap else LARGEST
+        residual_norm = norm(off)
+        reached = gap <= self.gap and residual_norm <= self.norm
+        return Certificate(gap, objective, residual_norm, margins, multipliers, reached)
+
+    def rank(self, certificate):
+        """Less is better: the constraint first, to its goal; then the gap."""
+        return max(certificate.residual_norm, self.norm), certificate.dual_gap
+
+    def _rounding(self, point, x, gap):
+        """What rounding may hide in the gap: in ``D^T lambda`` and the state, and in ``D w``."""
+        by_column, samples = self._bounds(point, x)
+        columns = self._of_columns(point, by_column)
+        if not samples + columns <= CLOSER * max(self.gap, gap):
+            by_column, samples = self._sums(point)
+            columns = self._of_columns(point, by_column)
+        return columns, samples
+
+    def _of_columns(self, point, by_column):
+        """From sums ``|D|^T |lambda|`` to what is hidden in them and in the coefficients."""
+        box, moved = self.box, EPS * by_column
+        if np.max(box.state_of_tau(moved), initial=0.0) > 0.1:
+            slope = box.slope(point.state)
+            hidden = max(box.gap(point.state, slope + moved), box.gap(point.state, slope - moved))
+        else:
+            hidden = 0.6 * float(np.sum((box.inverse_hessian_root(point.state) * moved) ** 2))
+        # a coefficient next to its bound loses no more than what kept it off
+        decay = np.exp(-2 * np.abs(point.state))
+        share = decay / (1 + decay)
+        width = EPS * np.maximum(np.abs(point.coef), np.abs(box.centre)) / (2 * box.half_width)
+        lost = np.minimum(width**2 / np.maximum(share, 1e-300), share)
+        return hidden + box.entropy_weight * float(np.sum(lost))
+
+    def _bounds(self, point, x):
+        """Bounds of ``|D|^T |lambda|``, and of what is hidden in ``D w``, without a read."""
+        design, target, total = self.sweep.design, self.target, self.sweep.total_weight
+        asked = float(np.max(np.abs(target.offset)))
+        squares = float(np.sum(target.weights * x**2, where=self.sweep.counted))
+        if design.scale is not None:
+            size = np.ones(len(point.coef))
+            if design.mean is not None:
+                size[: len(design.mean)] += 2 * np.abs(design.mean) / design.scale
+            by_column = size * math.sqrt(total * squares)
+        else:
+            size = np.full(len(point.coef), self.largest_entry)
+            if design.constant:
+                size[-1] = 1.0
+            by_column = size * float(np.sum(point.multipliers))
+        moved = EPS * math.sqrt(total) * (float(size @ np.abs(point.coef)) + asked)
+        slack = target.loss.slack
+        samples = moved * math.sqrt(squares) if slack == 0 else moved**2 / (2 * slack)
+        return by_column, samples
+
+    def _sums(self, point):
+        """The same two, summed up over the rows."""
+        target, slack = self.target, self.target.loss.slack
+        products = self.sweep.design.absolute_products(np.abs(point.coef), point.multipliers)
+        by_sample, by_column = products
+        moved = EPS * (by_sample + np.abs(target.offset))
+        if slack == 0:
+            # the multipliers charge for every bit of the constraint, up or down
+            samples = math.sqrt(float(np.sum((point.multipliers * moved) ** 2)))
+        else:
+            stiffness = np.maximum(point.margins - moved, 0.0) + slack
+            samples = float(np.sum(target.weights * moved**2 / (2 * stiffness)))
+        return by_column, samples
+
+
+@dataclass(frozen=True)
+class _Point:
+    state: np.ndarray
+    coef: np.ndarray
+    margins: np.ndarray
+    multipliers: np.ndarray  # without sign
+
+
+def _joined(gap, more):
+    """The gap of a point whose distance to the optimum is the sum of two, in the gap's norm."""
+    return (math.sqrt(gap) + math.sqrt(more)) ** 2
+
+
+def conclude(goal, ending):
+    """The outcome of a solver's ending: gap, status and message are decided here and only here.
+
+    Parameters
+    ----------
+    goal : Goal
+    ending : Ending
+
+    Returns
+    -------
+    Outcome
+    """
+    sweep, evaluation, x = goal.sweep, ending.evaluation, ending.scaled_multipliers
+    certificate = goal.certify(ending.state, evaluation, x)
+    if ending.stopped is Status.INTERRUPTED:
+        status = Status.INTERRUPTED
+    elif certificate.reached:
+        status = Status.CONVERGED
+    elif ending.inseparable:
+        status = Status.NOT_SEPARABLE
+    elif ending.stopped is Status.MAX_ITER:
+        status = Status.MAX_ITER
+    else:
+        status = Status.PRECISION
+    history = ending.history
+    if x is None and history["gap"]:
+        history["gap"][-1] = certificate.dual_gap
+    if x is not None and goal.exact:
+        evaluation = _at_the_limit(goal, evaluation, x)
+    figures = dict(
+        gap=certificate.dual_gap, goal=goal.gap, n_iter=ending.n_iter, bound=ending.margin_bound
+    )
+    message = MESSAGES[status].format(**figures)
+    if goal.exact and status is not Status.NOT_SEPARABLE:
+        message += (
+            f" The residual is {certificate.residual_norm:.1e}, for a goal of {goal.norm:.1e}."
+        )
+    return Outcome(
+        coef=evaluation.coef,
+        margins=certificate.margins,
+        multipliers=certificate.multipliers,
+        objective=certificate.objective,
+        dual_gap=certificate.dual_gap,
+        residual_norm=certificate.residual_norm,
+        separation=_least_score(evaluation.functional_margins, goal.target.offset),
+        margin_bound=ending.margin_bound,
+        status=status,
+        solver=ending.solver,
+        n_iter=ending.n_iter,
+        n_sweeps=math.ceil(sweep.reads.count),
+        history=history,
+        message=message,
+        state=ending.state,
+        evaluation=evaluation,
+    )
+
+
+def _at_the_limit(goal, evaluation, x):
+    """The evaluation of the exact constraint: log-margins of the multipliers, curvature 1/b.
+
+    The evaluation itself is that of a problem near by with slack, which keeps 1/b finite.
+    """
+    target = goal.target
+    nearest = evaluation.hessian_weights
+    if target.loss.inequality:
+        nearest = np.where(x > 0, nearest, 0.0)
+    return replace(evaluation, log_margins=0.0 - x, hessian_weights=nearest, curvature=None)
+
+
+def _least_score(functional_margins, offset):
+    """``min_i D_i w`` from ``D_i w - y_i``, less what rounding may have added to it."""
+    size = np.abs(functional_margins) + np.abs(offset)
+    lost = np.where(offset == 0, 0.0, EPS * size)
+    return float(np.min(functional_margins + offset - lost))
+
+
+# One sentence an ending.
+MESSAGES = {
+    Status.CONVERGED: "The duality gap {gap:.1e} is within the goal {goal:.1e}.",
+    Status.MAX_ITER: (
+        "After {n_iter} steps the duality gap is {gap:.1e}, above the goal {goal:.1e}; "
+        "raise max_iter or tol, or raise slack."
+    ),
+    Status.PRECISION: (
+        "Rounding ended the descent at a duality gap of {gap:.1e}, above the goal {goal:.1e}; "
+        "raise tol, raise slack, or scale the columns."
+    ),
+    Status.INTERRUPTED: (
+        "The callback stopped the solver after {n_iter} steps at a duality gap of {gap:.1e}; "
+        "the goal was {goal:.1e}."
+    ),
+    Status.NOT_SEPARABLE: (
+        "No coefficients in the box separate the classes: none reaches a margin above "
+        "{bound:.1e}, as the multipliers of the proof show. The exact constraint has no "
+        "solution; use slack > 0. What is returned is the solution for a tiny slack."
+    ),
+}
