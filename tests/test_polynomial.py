@@ -63,8 +63,8 @@ def test_sparse_rows_are_scaled_but_not_centred(degree, standardize):
         Z = _stored(X, degree, with_mean=False).transform(X)
     else:
         Z = PolynomialFeatures(degree, include_bias=False).fit_transform(X)
-    ours = EntropicClassifier(degree, standardize=standardize, tol=1e-13).fit(sp.csr_array(X), y)
-    linear = EntropicClassifier(standardize=False, tol=1e-13).fit(Z, y)
+    ours = EntropicClassifier(degree, standardize=standardize, tol=1e-16).fit(sp.csr_array(X), y)
+    linear = EntropicClassifier(standardize=False, tol=1e-16).fit(Z, y)
     expected = linear.decision_function(Z)
     assert_allclose(ours.decision_function(sp.csr_array(X)), expected, rtol=1e-8, atol=1e-9)
     assert_allclose(ours.decision_function(X), expected, rtol=1e-8, atol=1e-9)
