@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from entropic import EntropicClassifier, EntropicClassifierCV, __version__, load_model
-from entropic.command import tables
+from entropic.command.source import open_source
 from entropic.model_format import FORMAT, _classes
 
 # What the version that wrote models/format0.entropic.gz said of two rows.
@@ -146,7 +146,8 @@ def test_names_in_a_file_say_nothing_of_where_classes_live(content):
 def test_every_class_that_a_file_may_hold_has_the_name_it_was_given():
     assert set(_classes) == {
         "EntropicClassifier", "EntropicClassifierCV", "Monomials", "Preprocessing", "Labels",
-        "TableEncoder", "IndexedEncoder", "NumberColumn", "WordColumn", "GroupKFold", "KFold",
+        "Dialect", "TableEncoder", "IndexedEncoder", "NumberColumn", "WordColumn",
+        "GroupKFold", "KFold",
         "LeaveOneOut", "ShuffleSplit", "StratifiedGroupKFold", "StratifiedKFold",
         "StratifiedShuffleSplit", "TimeSeriesSplit",
     }  # fmt: skip
@@ -176,7 +177,10 @@ def test_a_file_of_format_0_gives_its_predictions(tmp_path):
     assert model.get_params().keys() == EntropicClassifier().get_params().keys()
     rows = tmp_path / "rows.csv"
     rows.write_text("size,colour\n0.13,blue\n-0.54,red\n")
-    X = model.preprocessing_.encoder.matrix(tables.read([str(rows)]))
+    encoder = model.preprocessing_.encoder
+    source = open_source([rows], encoder.reading, encoder.known)
+    encoder.select(source)
+    X = encoder.matrix(source.table())
     assert model.decision_function(X) == pytest.approx(EXPECTED, rel=1e-12)
     model.save(tmp_path / "again")
     same(load_model(tmp_path / "again"), model, X)

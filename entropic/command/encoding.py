@@ -3,7 +3,7 @@
 Numbers stay as they are, a missing one becomes the training median. Words are encoded one-hot;
 a missing one is a category of its own where training rows had it, and a word that training
 rows lacked is left out (all zeros). Everything here is plain data, so that a model file can
-carry it.
+carry it, and nothing here needs pyarrow.
 """
 
 from __future__ import annotations
@@ -15,16 +15,12 @@ import scipy.sparse as sp
 
 from entropic.model_format import stored
 
-from .tables import (
-    IndexedRows,
-    Table,
-    as_words,
-    cells_as_column,
-    number_as_word,
-    numbered,
-)
+from .cells import listed, word_of
+from .dialect import Dialect
+from .indexed import IndexedRows
 
 DENSE_CELLS = 1 << 26
+COPIED = "--id"
 
 
 @stored("NumberColumn")
@@ -37,21 +33,11 @@ class NumberColumn:
 
     @classmethod
     def learn(cls, name, values):
-        known = values[~np.isnan(values)]
-        return cls(name, float(np.median(known)))
+        return cls(name, float(np.nanmedian(values)))
 
     def encode(self, table, out):
         """Write the column into ``out`` of shape (n_rows,)."""
-        values = table.column(self.name)
-        if values.dtype.kind != "f":
-            row = next(
-                row for row, cell in enumerate(values) if cells_as_column([cell]).dtype.kind != "f"
-            )
-            raise ValueError(
-                f"column {self.name!r} holds {values[row]!r} in {table.place(row)}, where the "
-                "training rows have numbers; mend or empty the cell."
-            )
-        check_finite(table, self.name)
+        values = numbers_of(table, self.name)
         out[:] = np.where(np.isnan(values), self.median, values)
 
 
@@ -64,24 +50,28 @@ class WordColumn:
     words: np.ndarray
 
     @classmethod
-    def learn(cls, name, cells):
-        return cls(name, np.array(sorted(set(cells.tolist())), dtype=str))
+    def learn(cls, name, table):
+        words, codes = words_of(table, name)
+        return cls(name, np.array(sorted(words[code] for code in np.unique(codes)), dtype=str))
 
     def codes(self, table):
         """The position of each row's word among ``words``; -1 for an unknown one."""
         position = {word: code for code, word in enumerate(self.words.tolist())}
-        cells = as_words(table.column(self.name))
-        return np.array([position.get(cell, -1) for cell in cells.tolist()], dtype=np.int64)
+        words, codes = words_of(table, self.name)
+        return np.array([position.get(word, -1) for word in words], dtype=np.int64)[codes]
 
 
-def check_finite(table, name):
-    values = table.column(name)
-    if np.isinf(values).any():
-        row = int(np.flatnonzero(np.isinf(values))[0])
-        raise ValueError(
-            f"column {name!r} holds infinity in {table.place(row)}; empty the cell or --drop "
-            "the column."
-        )
+def numbers_of(table, name):
+    """A column of numbers of an Arrow table or record batch, NaN where missing."""
+    return table.column(name).to_numpy(zero_copy_only=False)
+
+
+def words_of(table, name):
+    """The different words of a column of an Arrow table or record batch, and each row's code."""
+    column = table.column(name)
+    if hasattr(column, "combine_chunks"):
+        column = column.unify_dictionaries().combine_chunks()
+    return column.dictionary.to_pylist(), column.indices.to_numpy(zero_copy_only=False)
 
 
 @stored("TableEncoder")
@@ -100,6 +90,8 @@ class TableEncoder:
         The column of labels.
     dropped : list of str
         Columns that are not used.
+    dialect : Dialect or None
+        How the text of the training files was written; None in models before it was kept.
     numbers : list of NumberColumn
     words : list of WordColumn
     """
@@ -108,34 +100,43 @@ class TableEncoder:
     header: bool
     target: str | None
     dropped: list
+    dialect: Dialect | None = None
     numbers: list = field(default_factory=list)
     words: list = field(default_factory=list)
 
     @classmethod
-    def learn(cls, table, target, dropped=()):
+    def learn(cls, source, table, target, dropped=()):
         """Learn from training rows what each column holds.
 
         Columns without any known cell are dropped.
 
+        Parameters
+        ----------
+        source : Source
+        table : Arrow table
+            Of rows of the source.
+        target : str
+        dropped : list of str
+
         Raises
         ------
         ValueError
-            If no column is left, or one holds infinity.
+            If no column is left.
         """
-        encoder = cls(list(table.names), table.header, target, list(dropped))
-        for name, values in zip(table.names, table.columns, strict=True):
-            if name == target or name in encoder.dropped:
+        encoder = cls(list(source.names), source.header, target, list(dropped), source.dialect)
+        for name in table.column_names:
+            if name == target:
                 continue
-            if values.dtype.kind == "f":
-                check_finite(table, name)
+            if str(table.schema.field(name).type) == "double":
+                values = numbers_of(table, name)
                 if np.isnan(values).all():
                     encoder.dropped.append(name)
                 else:
                     encoder.numbers.append(NumberColumn.learn(name, values))
-            elif set(values.tolist()) == {""}:
-                encoder.dropped.append(name)
             else:
-                encoder.words.append(WordColumn.learn(name, values))
+                encoder.words.append(WordColumn.learn(name, table))
+                if encoder.words[-1].words.tolist() == [""]:
+                    encoder.dropped.append(encoder.words.pop().name)
         if not encoder.numbers and not encoder.words:
             raise ValueError("no column is left to learn from; give more columns or drop fewer.")
         return encoder
@@ -144,59 +145,98 @@ class TableEncoder:
 
     @property
     def reading(self):
-        """Arguments for ``tables.read`` with which other files are read as training files were."""
-        return dict(
-            naming=self._naming,
-            words={column.name for column in self.words},
-            known=self.names if self.header else (),
-        )
-
-    def _naming(self, header, width):
-        """Names for a file's columns: the header's, or those of the training file by position."""
-        if self.header:
-            found = [] if header is None else numbered(header, width)
-            missing = [column.name for column in self._used if column.name not in found]
-            if missing:
-                raise ValueError(
-                    f"the column {missing[0]!r} of the training rows is missing; "
-                    "give a file with the columns of the training file and its header."
-                )
-            extra = [name for name in found if name not in self.names]
-            if extra:
-                raise ValueError(
-                    f"the column {extra[0]!r} is none of the training file's; take it out."
-                )
-            return found
-        for names in (self.names, [name for name in self.names if name != self.target]):
-            if len(names) == width:
-                return names
-        wanted = f"{len(self.names)}"
-        if self.target is not None:
-            wanted += f", or {len(self.names) - 1} without the labels"
-        raise ValueError(f"there are {width} columns; the training file had {wanted}.")
+        """The dialect in which other files are read."""
+        return self.dialect or Dialect(header=None if self.header else False)
 
     @property
-    def _used(self):
-        return [*self.numbers, *self.words]
+    def known(self):
+        """Names that show a first line to be a header."""
+        return self.names if self.header else ()
+
+    def select(self, source, dropped=(), copied=None):
+        """Have a source read its columns as those of the training rows.
+
+        Parameters
+        ----------
+        source : Source or IndexedRows
+        dropped : list of str
+            Columns of the source to pass over.
+        copied : str or None
+            A column to read, beside those of the model, as it is written, under the name COPIED.
+
+        Returns
+        -------
+        list of str
+            Columns of the source that the training rows lacked.
+
+        Raises
+        ------
+        ValueError
+            If a column that the model needs is not there.
+        """
+        if isinstance(source, IndexedRows):
+            raise ValueError("the model was fitted on a table; a LIBSVM file has other columns.")
+        theirs = [name for name in source.names if name not in dropped]
+        if self.header and source.header:
+            columns = {name: name for name in theirs}
+        else:
+            columns = self._by_position(source, theirs, copied)
+        used = [column.name for column in (*self.numbers, *self.words)]
+        if missing := [name for name in used if name not in columns]:
+            raise ValueError(
+                f"{source.files[0].name}: the column {missing[0]!r} of the training rows is "
+                f"missing; the columns are {listed(theirs)}."
+            )
+        labels = [self.target] if self.target in columns else []
+        if copied is not None:
+            labels.append(COPIED)
+            columns[COPIED] = copied
+        source.select(
+            used,
+            labels=labels,
+            numbers=[column.name for column in self.numbers],
+            words=[column.name for column in self.words],
+            columns=columns,
+        )
+        expected = {columns.get(name) for name in self.names} | {copied}
+        return [name for name in theirs if name not in expected]
+
+    def _by_position(self, source, theirs, copied):
+        """The columns of a source by the names that those of the training rows have."""
+        ours = [name for name in self.names if name != self.target]
+        free = [name for name in theirs if name != copied]
+        for own in (free, theirs):  # a column to copy is rather one of its own
+            for names in (self.names, ours):
+                if len(own) == len(names):
+                    return dict(zip(names, own, strict=True))
+        wanted = str(len(self.names))
+        if self.target is not None:
+            wanted += f", or {len(ours)} without the labels"
+        raise ValueError(
+            f"{source.files[0].name}: there are {len(theirs)} columns; the training file had "
+            f"{wanted}; --drop what is too much."
+        )
 
     # ---------------------------------------------------------------- encoding
 
     def matrix(self, table):
         """Rows for the classifier: the columns of numbers, then the one-hot columns.
 
+        Parameters
+        ----------
+        table : Arrow table or record batch
+
         Returns
         -------
         array, or a CSR matrix if it is large and has words, of shape (n_rows, n_features)
         """
-        if not isinstance(table, Table):
-            raise ValueError("the model was fitted on a table; a LIBSVM file has other columns.")
-        numbers = np.empty((table.n_rows, len(self.numbers)))
+        numbers = np.empty((table.num_rows, len(self.numbers)))
         for column, out in zip(self.numbers, numbers.T, strict=True):
             column.encode(table, out)
         if not self.words:
             return numbers
         blocks = [_one_hot(column.codes(table), len(column.words)) for column in self.words]
-        if table.n_rows * self.n_features > DENSE_CELLS:
+        if table.num_rows * self.n_features > DENSE_CELLS:
             return sp.hstack([sp.csr_matrix(numbers), *blocks], format="csr")
         return np.hstack([numbers, *(block.toarray() for block in blocks)])
 
@@ -212,39 +252,54 @@ class TableEncoder:
 
     def missing(self, table):
         """Numbers of missing cells in the columns of numbers, and in those of words."""
-        in_numbers = sum(np.isnan(table.column(column.name)).sum() for column in self.numbers)
-        in_words = sum((as_words(table.column(column.name)) == "").sum() for column in self.words)
-        return int(in_numbers), int(in_words)
+        in_numbers = sum(np.isnan(numbers_of(table, c.name)).sum() for c in self.numbers)
+        return int(in_numbers), sum(_count(table, c.name, {""}) for c in self.words)
 
     def unseen(self, table):
         """Number of cells with a word that training rows lacked."""
-        return sum(
-            int(np.sum((column.codes(table) < 0) & (as_words(table.column(column.name)) != "")))
-            for column in self.words
-        )
-
-    def raw_labels(self, table):
-        return label_cells(table, self.target)
+        unseen = 0
+        for column in self.words:
+            words, _ = words_of(table, column.name)
+            unseen += _count(table, column.name, {*words} - {*column.words.tolist(), ""})
+        return unseen
 
 
-def label_cells(table, target):
-    """The cells of the label column, words or numbers.
+def _count(table, name, wanted):
+    """How many cells of a column hold one of some words."""
+    words, codes = words_of(table, name)
+    return int(np.isin(codes, [code for code, word in enumerate(words) if word in wanted]).sum())
+
+
+def cells_of(table, name):
+    """The cells of a column of words of an Arrow table, as objects."""
+    words, codes = words_of(table, name)
+    return np.array(words, dtype=object)[codes]
+
+
+def label_cells(table, target, source):
+    """The labels of the rows of a source, as they are written.
 
     Raises
     ------
     ValueError
         If the column is absent or a label is missing.
     """
-    if target not in table.names:
-        raise ValueError(f"the column of labels, {target!r}, is missing in {table.files[0]!r}.")
-    values = table.column(target)
-    missing = values == "" if values.dtype.kind == "O" else np.isnan(values)
-    if missing.any():
-        row = int(np.flatnonzero(missing)[0])
+    if target not in table.column_names:
+        raise ValueError(f"the column of labels, {target!r}, is missing in {source.files[0].name}.")
+    labels = cells_of(table, target)
+    check_labels(labels, source)
+    return labels
+
+
+def check_labels(labels, source):
+    """Refuse rows without a label, naming the first."""
+    spelt = [label for label in set(labels) if not word_of(label, source.dialect.missing)]
+    missing = np.flatnonzero(np.isin(labels, spelt))
+    if len(missing):
         raise ValueError(
-            f"the label is missing in {table.place(row)}; give one or take the row out."
+            f"the label is missing in {source.place(int(missing[0]))}; give one or take the "
+            "row out."
         )
-    return values
 
 
 def _one_hot(codes, width):
@@ -270,10 +325,8 @@ class IndexedEncoder:
 
     first: int
     n_features: int
-
-    @property
-    def reading(self):
-        return {}
+    reading = Dialect()
+    known = ()
 
     @classmethod
     def learn(cls, rows):
@@ -297,13 +350,10 @@ class IndexedEncoder:
         """Number of entries at indices that no training row has."""
         return rows.matrix.nnz - self.matrix(rows).nnz
 
-    def raw_labels(self, rows):
-        return rows.labels
-
 
 def positional_encoder(n_features, names=None):
     """The encoder of a model that was fitted on an array: every column a number as it is."""
     header = names is not None
-    names = list(names) if header else [number_as_word(float(j + 1)) for j in range(n_features)]
+    names = list(names) if header else [str(j + 1) for j in range(n_features)]
     numbers = [NumberColumn(name, float("nan")) for name in names]
-    return TableEncoder(names, header, None, [], numbers)
+    return TableEncoder(names, header, None, [], Dialect(), numbers)

@@ -16,12 +16,13 @@ from entropic.rows.listing import LARGEST_INDEX
 from entropic.rows.monomial_rows import MonomialRows
 from entropic.rows.work import SPARSE_NUMBER, Work
 
-from .encoding import IndexedEncoder, TableEncoder, label_cells
+from .encoding import IndexedEncoder, TableEncoder, check_labels, label_cells
+from .indexed import IndexedRows
 from .labels import Labels
-from .options import layout_of
+from .options import dialect_of
 from .preprocessing import Preprocessing
 from .report import Report, data_lines, fit_lines, held_out_lines, notes
-from .tables import Table, read
+from .source import open_source
 
 # A fit that is expected to take more seconds than this says so, and shows its steps.
 LONG = 20
@@ -36,29 +37,36 @@ def fit(options):
         raise ValueError(f"--seed {options.seed} is not a number from 0 to {2**32 - 1}.")
     if options.model is not None:
         check_writable(options.model)
-    layout = layout_of(options)
-    rows = read(options.files, **layout)
-    target, dropped = _columns(rows, options)
-    raw = rows.labels if target is None else label_cells(rows, target)
+    source = open_source(options.files, dialect_of(options))
+    target, dropped = _select(source, options)
+    rows = source if target is None else source.table()
+    raw = source.labels if target is None else label_cells(rows, target, source)
+    if target is None:
+        check_labels(raw, source)
     labels = Labels.learn(raw, options.positive)
     truth, _ = labels.apply(raw)
-    train, test = np.arange(rows.n_rows), None
+    train, test = np.arange(len(truth)), None
     if options.test is None and options.holdout:
         train, test = _split(truth, options.holdout, options.seed)
     training = rows.take(train)
     encoder = (
         IndexedEncoder.learn(training)
         if target is None
-        else TableEncoder.learn(training, target, dropped)
+        else TableEncoder.learn(source, training, target, [*dropped, *source.left_out])
     )
     X = encoder.matrix(training)
     report = Report()
     held_out, dotted = None if test is None else rows.take(test), False
     held_truth = None if test is None else truth[test]
     if options.test is not None:
-        held_out = read([options.test], **{**layout, **encoder.reading})
+        tested = open_source([options.test], dialect_of(options, encoder.reading), encoder.known)
+        held_out, held_raw = tested, getattr(tested, "labels", None)
+        if target is not None:
+            encoder.select(tested)
+            held_out = tested.table()
+            held_raw = label_cells(held_out, target, tested)
         held_X = encoder.matrix(held_out)
-        held_truth, dotted = labels.apply(encoder.raw_labels(held_out))
+        held_truth, dotted = labels.apply(held_raw)
     elif test is not None:
         held_X = encoder.matrix(held_out)
 
@@ -70,14 +78,13 @@ def fit(options):
         classifier.fit(X, truth[train])
     classifier.preprocessing_ = Preprocessing(encoder, labels)
 
-    report.section(
-        "Data", data_lines(options.files, training, held_out, options.test, encoder, truth, labels)
-    )
+    report.section("Data", data_lines(options, source, training, held_out, encoder, truth, labels))
     report.section("Fit", fit_lines(classifier, len(train)))
     if held_out is not None:
         certain = ~classifier.in_band(held_X) if hasattr(classifier, "band_") else None
         lines, confusion = held_out_lines(held_truth, classifier.predict(held_X), certain, labels)
         report.section("Held-out rows", lines, confusion)
+    report.notes += [*source.notes] if target is not None else []
     report.notes += notes(encoder, training, held_out, dotted)
     report.notes += [" ".join(str(warning.message).split()) for warning in caught]
     if options.model is not None:
@@ -86,23 +93,31 @@ def fit(options):
     report.show()
 
 
-def _columns(rows, options):
-    """Names of the label column and of those to leave out; None for rows that are no table."""
-    if not isinstance(rows, Table):
-        for option in ("target", "drop"):
+def _select(source, options):
+    """Select the columns; the names of the label column, None for LIBSVM, and of those dropped."""
+    if isinstance(source, IndexedRows):
+        for option in ("target", "drop", "words", "keep"):
             if getattr(options, option):
                 raise ValueError(f"--{option} has no meaning for LIBSVM files; leave it out.")
         return None, []
     target = options.target
     if target is None:
         if not all(name.startswith("sklearn:") for name in options.files):
-            shown = ", ".join(rows.names[:12]) + (", ..." if len(rows.names) > 12 else "")
+            shown = ", ".join(source.names[:12]) + (", ..." if len(source.names) > 12 else "")
             raise ValueError(f"give the column of labels with --target; the columns are {shown}.")
         target = "target"
-    target = rows.find(target, "--target")
-    dropped = [rows.find(name, "--drop") for name in options.drop]
+    target = source.find(target, "--target")
+    dropped, words, kept = (
+        [source.find(name, f"--{option}") for name in getattr(options, option)]
+        for option in ("drop", "words", "keep")
+    )
     if target in dropped:
         raise ValueError(f"--drop {target!r} is the column of labels; drop others.")
+    features = [name for name in source.names if name != target and name not in dropped]
+    if not features:
+        raise ValueError("no column is left to learn from; give more columns or drop fewer.")
+    words = [name for name in words if name in features]
+    source.select(features, labels=[target], words=words, kept=kept)
     return target, dropped
 
 

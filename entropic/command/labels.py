@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from entropic.model_format import stored
 
-from .tables import as_words
+_WHOLE = re.compile(r"([+-]?(?:0|[1-9][0-9]*))(?:\.0*)?")
 
 
 @stored("Labels")
@@ -36,7 +37,7 @@ class Labels:
         Parameters
         ----------
         raw : array of shape (n_rows,)
-            Numbers, or words as objects.
+            The labels as they are written.
         wanted : list of str
             Labels of the positive class; without any it is the greater of two.
 
@@ -46,7 +47,7 @@ class Labels:
             If there is a single label, or more than two and none is wanted.
         """
         labels = tidy(raw)
-        known = list(dict.fromkeys(sorted(labels.tolist())))
+        known = sorted(set(labels.tolist()))
         shown = ", ".join(str(label) for label in known[:10])
         shown += f" and {len(known) - 10} more" if len(known) > 10 else ""
         if len(known) < 2:
@@ -111,11 +112,16 @@ def _undotted(label, classes):
 
 
 def tidy(raw, like=None):
-    """Labels as integers where all are whole numbers, else as strings.
+    """Labels as integers where all are whole numbers, else as strings; none goes through a float.
 
-    ``like`` is a known label: its type decides instead, where the labels allow it.
+    A leading zero makes a word of it. ``like`` is a known label: its type decides instead, where
+    the labels allow it.
     """
-    numbers = raw.dtype.kind == "f" and not isinstance(like, str)
-    if numbers and np.all(np.isfinite(raw) & (raw == np.rint(raw)) & (abs(raw) < 2**53)):
-        return raw.astype(np.int64)
-    return np.array([str(label) for label in as_words(raw).tolist()])
+    words = {str(word): position for position, word in enumerate(dict.fromkeys(raw.tolist()))}
+    positions = np.fromiter((words[str(word)] for word in raw.tolist()), np.intp, len(raw))
+    whole = [_WHOLE.fullmatch(word) for word in words]
+    if all(whole) and not isinstance(like, str):
+        numbers = [int(match[1]) for match in whole]
+        if all(abs(number) < 2**63 for number in numbers):
+            return np.array(numbers, dtype=np.int64)[positions]
+    return np.array(list(words))[positions]

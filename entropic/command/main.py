@@ -28,9 +28,10 @@ def main(argv=None):
         0; 2 for bad input, after one line on standard error; 130 when interrupted.
     """
     try:
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):
-                stream.reconfigure(errors="backslashreplace")
+        if hasattr(sys.stdout, "reconfigure"):  # a table is UTF-8, whatever the terminal is
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+        if hasattr(sys.stderr, "reconfigure"):
+            sys.stderr.reconfigure(errors="backslashreplace")
         with _interrupts_end_the_process():
             from .options import parser
 
@@ -48,6 +49,9 @@ def main(argv=None):
         return _complain("interrupted", INTERRUPTED)
     except MemoryError as error:
         return _complain(str(error) or "the machine's memory does not suffice.", BAD_INPUT)
+    except ModuleNotFoundError as error:
+        message = f"{error.name} is missing; pip install 'entropic-classifier[cli]' brings it."
+        return _complain(message, BAD_INPUT)
     except (ValueError, OSError) as error:
         return _complain(str(error), BAD_INPUT)
     return 0

@@ -6,8 +6,12 @@ What the classifier's options share with it is written down twice for that; a te
 from __future__ import annotations
 
 import argparse
+import codecs
+from dataclasses import replace
 
 from entropic._version import __version__
+
+from .dialect import Dialect
 
 CONSTRAINTS = ("equality", "inequality")
 SOLVERS = ("auto", "newton", "spectral", "spectral-paper")
@@ -50,8 +54,9 @@ def parser():
         "fit",
         help="learn from files, and report on held-out rows",
         description="Learn two classes from the rows of files and report on held-out rows. Files "
-        "are CSV or TSV, Parquet, ARFF, LIBSVM text (all but Parquet also compressed), or a set "
-        "bundled with scikit-learn, such as sklearn:breast_cancer.",
+        "are CSV or TSV, Parquet, Feather, ARFF or LIBSVM text, compressed or not, folders or "
+        "patterns of them, - for standard input, or a set bundled with scikit-learn, such as "
+        "sklearn:breast_cancer.",
     )
     fit.add_argument("files", nargs="+", metavar="FILE")
     fit.add_argument(
@@ -67,13 +72,7 @@ def parser():
         help="label of the positive class; give several, or one of several labels, to set them "
         "against all others (default: the greater of two)",
     )
-    fit.add_argument(
-        "--drop",
-        action="append",
-        default=[],
-        metavar="NAME_OR_NUMBER",
-        help="column to leave out; may be repeated",
-    )
+    _add_drop(fit)
     held_out = fit.add_mutually_exclusive_group()
     held_out.add_argument("--test", metavar="FILE", help="file of held-out rows")
     held_out.add_argument(
@@ -85,7 +84,21 @@ def parser():
     )
     fit.add_argument("--model", metavar="OUT", help="file to save the model in")
     fit.add_argument("--seed", type=int, default=0, help="of the split (default: %(default)s)")
-    _add_reading(fit)
+    fit.add_argument(
+        "--words",
+        action="append",
+        default=[],
+        metavar="NAME_OR_NUMBER",
+        help="column whose numbers are words, such as codes; may be repeated",
+    )
+    fit.add_argument(
+        "--keep",
+        action="append",
+        default=[],
+        metavar="NAME_OR_NUMBER",
+        help="column to use though it only seems to number the rows; may be repeated",
+    )
+    _add_reading(fit, "found out")
     _add_estimator(fit)
 
     predict = commands.add_parser(
@@ -98,21 +111,48 @@ def parser():
     predict.add_argument("model", metavar="MODEL")
     predict.add_argument("file", metavar="FILE")
     predict.add_argument("--output", metavar="OUT", help="file to write to (default: stdout)")
-    _add_reading(predict)
+    _add_drop(predict)
+    predict.add_argument(
+        "--id", metavar="NAME_OR_NUMBER", help="column to copy to the output, as its first"
+    )
+    _add_reading(predict, "as in the files of the fit")
     return command
 
 
-def _add_reading(parser):
+def _add_drop(parser):
+    parser.add_argument(
+        "--drop",
+        action="append",
+        default=[],
+        metavar="NAME_OR_NUMBER",
+        help="column to leave out; may be repeated",
+    )
+
+
+def _add_reading(parser, otherwise):
     parser.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="whether the first line names the columns (default: found out)",
+        help=f"whether the first line names the columns (default: {otherwise})",
     )
     parser.add_argument(
         "--separator",
         metavar="CHARACTER",
-        help="between cells; ' ' for any white space, '\\t' for a tab (default: found out)",
+        help=f"between cells; ' ' for any white space, '\\t' for a tab (default: {otherwise})",
+    )
+    parser.add_argument(
+        "--decimal", choices=(".", ","), help=f"the decimal sign (default: {otherwise})"
+    )
+    parser.add_argument(
+        "--missing",
+        action="append",
+        default=[],
+        metavar="VALUE",
+        help="a cell that counts as missing, beyond the usual ones; may be repeated",
+    )
+    parser.add_argument(
+        "--encoding", metavar="NAME", help=f"of text that is not UTF-8 (default: {otherwise})"
     )
 
 
@@ -166,9 +206,18 @@ def _standardize(word):
         raise argparse.ArgumentTypeError(f"{word!r} is none of auto, yes, no") from None
 
 
-def layout_of(options):
-    """How the options say that files are to be read: the arguments of ``tables.read``."""
+def dialect_of(options, known=None):
+    """How text is to be read: as the options say, else as is known, else to be found out."""
     separator = {"\\t": "\t", "tab": "\t"}.get(options.separator, options.separator)
     if separator is not None and (len(separator) != 1 or separator in "\"'\r\n"):
         raise ValueError(f"--separator {separator!r} cannot be one; give a single character.")
-    return dict(separator=separator, header=options.header)
+    if options.encoding is not None:
+        try:
+            codecs.lookup(options.encoding)
+        except LookupError:
+            raise ValueError(f"--encoding {options.encoding!r} is not an encoding.") from None
+    given = {"separator": separator}
+    given |= {name: getattr(options, name) for name in ("header", "decimal", "encoding")}
+    known = known or Dialect()
+    given = {name: value for name, value in given.items() if value is not None}
+    return replace(known, **given, missing=[*known.missing, *options.missing])

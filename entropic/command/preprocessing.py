@@ -8,6 +8,7 @@ import numpy as np
 
 from entropic.model_format import stored
 
+from .dialect import Dialect
 from .encoding import IndexedEncoder, NumberColumn, TableEncoder, WordColumn
 from .labels import Labels
 
@@ -48,6 +49,8 @@ def _is_sound(encoder):
         all(type(name) is str for name in [*strings, *names])
         and set(names) <= set(encoder.names)
         and type(encoder.header) is bool
+        and type(encoder.reading) is Dialect
+        and encoder.reading.is_sound
         and all(
             type(column) is NumberColumn and isinstance(column.median, float)
             for column in encoder.numbers

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .cells import listed
 from .encoding import TableEncoder
 
 
@@ -73,39 +74,48 @@ def _confusion_lines(classes, counts):
         yield line
 
 
-def data_lines(files, training, held_out, test, encoder, truth, labels):
-    """The lines on what was read.
+def data_lines(options, source, training, held_out, encoder, truth, labels):
+    """The lines on what was read, and how.
 
     Parameters
     ----------
-    files : list of str
-    training, held_out : Table or IndexedRows
+    options : namespace
+        ``files``, and ``test``: the file of the held-out rows, if it is another one.
+    source : Source or IndexedRows
+    training, held_out : Arrow table or IndexedRows
         ``held_out`` may be None.
-    test : str or None
-        The file that the held-out rows are from, if they are not part of ``files``.
     encoder : TableEncoder or IndexedEncoder
     truth : array of shape (n_rows,)
         Classes of all rows of ``files``.
     labels : Labels
     """
-    held = 0 if held_out is None else held_out.n_rows
+    held = 0 if held_out is None else held_out.num_rows
     negative, positive = (
         f"{name}: {np.sum(truth == name):,}" for name in (labels.negative, labels.positive)
     )
-    yield "files" if len(files) > 1 else "file", ", ".join(files)
-    yield "rows", f"{training.n_rows:,} to fit, {held:,} held out{f' ({test})' if test else ''}"
+    elsewhere = f" ({options.test})" if options.test else ""
+    yield "files" if len(options.files) > 1 else "file", ", ".join(options.files)
+    yield "rows", f"{training.num_rows:,} to fit, {held:,} held out{elsewhere}"
     yield "classes", f"{negative}, {positive} (positive)"
     if isinstance(encoder, TableEncoder):
-        dropped = f", dropped: {', '.join(encoder.dropped)}" if encoder.dropped else ""
+        if encoder.reading.separator:
+            yield "text", encoder.reading.described()
+        names = listed(encoder.names, 6)
+        yield "header", f"yes: {names}" if encoder.header else "none: columns are numbered from 1"
+        dropped = f", left out: {', '.join(encoder.dropped)}" if encoder.dropped else ""
+        words = listed([column.name for column in encoder.words])
+        words = f" ({words})" if encoder.words else ""
         yield (
             "columns",
-            f"{len(encoder.numbers)} of numbers, {len(encoder.words)} of words{dropped}",
+            f"{len(encoder.numbers)} of numbers, {len(encoder.words)} of words{words}{dropped}",
         )
-        yield "header", "yes" if encoder.header else "none: columns are numbered from 1"
     yield "features", f"{encoder.n_features:,}"
     in_numbers, in_words = encoder.missing(training)
     found = [f"{in_numbers:,} of numbers, filled by the median"] if in_numbers else []
     found += [f"{in_words:,} of words, a category of their own"] if in_words else []
+    if found:
+        spelt = ", ".join(map(repr, source.missing_spellings())) or "nothing"
+        found.append(f"written {spelt}")
     yield "missing cells", "; ".join(found) or "none"
 
 
@@ -132,10 +142,10 @@ def notes(encoder, training, held_out, dotted):
         yield "the labels of the test file end in a dot, which was taken off to match."
     if isinstance(encoder, TableEncoder):
         for column in encoder.words:
-            if len(column.words) > 20 and 2 * len(column.words) > training.n_rows:
+            if len(column.words) > 20 and 2 * len(column.words) > training.num_rows:
                 yield (
                     f"column {column.name} has {len(column.words):,} different words in "
-                    f"{training.n_rows:,} rows; if it is an identifier, --drop it."
+                    f"{training.num_rows:,} rows; if it is an identifier, --drop it."
                 )
     if held_out is not None:
         if cells := sum(encoder.missing(held_out)):

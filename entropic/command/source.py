@@ -1,0 +1,447 @@
+"""Rows of files as Arrow batches of one schema: numbers as float64, words as dictionaries."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .arff_file import ArffFile
+from .cells import clean, listed, number_of, word_of
+from .content import Content, expanded
+from .dialect import Dialect, Sample
+from .indexed import read_indexed
+from .separated import NUMBER, TEXT, Reread, SeparatedFile
+from .typed import BundledSet, ColumnarFile
+
+_FEATHER = (b"ARROW1", b"FEA1")
+_FOREIGN = {b"PK\x03\x04": "a zip archive (or a spreadsheet)", b"\xd0\xcf\x11\xe0": "a spreadsheet"}
+NAMELESS = ("", "Unnamed: 0")
+_FEWEST_NUMBERED = 10  # rows that count up by chance are seldom as many as this
+
+
+def open_source(paths, dialect=None, known=()):
+    """Open files whose rows stand one below the other.
+
+    Parameters
+    ----------
+    paths : list of str
+        Files, folders, patterns, ``-`` for standard input, or ``sklearn:NAME``.
+    dialect : Dialect or None
+        What is known of how text is written; the rest is found out.
+    known : collection of str
+        Names, any of which shows a first line to be a header.
+
+    Returns
+    -------
+    Source or IndexedRows
+
+    Raises
+    ------
+    ValueError
+        If a file is missing, empty, damaged, of unknown form, or unlike the others.
+    """
+    dialect = dialect or Dialect()
+    files, indexed = [], []
+    for path in expanded(paths):
+        if path.startswith("sklearn:"):
+            files.append(BundledSet(path))
+            continue
+        content = Content(path)
+        start = content.head(6)
+        if start.startswith((b"PAR1", *_FEATHER)):
+            files.append(ColumnarFile(content))
+            continue
+        if start[:4] in _FOREIGN:
+            raise ValueError(
+                f"{content.name} is {_FOREIGN[start[:4]]}; give CSV, TSV, ARFF, LIBSVM, Parquet or "
+                "Feather."
+            )
+        sample = Sample.of(content, dialect.encoding)
+        if sample.is_arff:
+            files.append(ArffFile(content, sample.encoding))
+        elif sample.is_indexed:
+            indexed.append((content, sample.encoding))
+        else:
+            files.append(SeparatedFile(content, sample, dialect, known))
+    if indexed and files:
+        raise ValueError(
+            f"{indexed[0][0].name} is a LIBSVM file and {files[0].name} is not; "
+            "give files of one form."
+        )
+    return read_indexed(indexed) if indexed else Source(files, dialect)
+
+
+class Source:
+    """Rows of one or several files.
+
+    ``select`` says which columns are wanted; a first pass over the rows then settles what each
+    of them holds, and from then on ``table`` and ``batches`` give the rows, as often as they are
+    asked for.
+
+    Attributes
+    ----------
+    names : list of str
+        All columns, unique.
+    header : bool
+        Whether the names are the files' own; else they are the columns' numbers, from 1.
+    notes : list of str
+        What the user should know of the reading.
+    left_out : list of str
+        Columns that hold the numbers or labels of rows.
+    """
+
+    def __init__(self, files, dialect):
+        self.files, self._given = files, dialect
+        self.names = list(files[0].names)
+        for file in files:
+            if file.names != self.names:
+                raise ValueError(
+                    f"{file.name} has other columns ({listed(file.names)}) than "
+                    f"{files[0].name} ({listed(self.names)}); give files of the same columns."
+                )
+        self.header = not (isinstance(files[0], SeparatedFile) and files[0].header is None)
+        self.left_out, self._own_notes = [], []
+        self._kinds = None
+
+    @property
+    def dialect(self):
+        """How the text of the first text file is written, or what was given."""
+        return next((file.dialect for file in self.files if file.dialect), self._given)
+
+    @property
+    def notes(self):
+        return list(
+            dict.fromkeys(
+                [*itertools.chain.from_iterable(f.notes for f in self.files), *self._own_notes]
+            )
+        )
+
+    def find(self, wanted, option):
+        """The name of a column given by its name or by its number, -1 being the last.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column; the message lists those there are.
+        """
+        if wanted in self.names:
+            return wanted
+        with contextlib.suppress(ValueError, IndexError):
+            if number := int(wanted):
+                return self.names[number - 1 if number > 0 else number]
+        known = (
+            f"the columns are {listed(self.names)}"
+            if self.header
+            else f"there is no header, and the columns are numbered 1 to {len(self.names)}"
+        )
+        raise ValueError(f"{option} {wanted!r} is not a column; {known}.")
+
+    def select(self, features, *, labels=(), numbers=(), words=(), columns=None, kept=None):
+        """Say which columns are read, and as what.
+
+        Parameters
+        ----------
+        features : list of str
+            Columns that hold numbers or words; which, the first pass settles.
+        labels : list of str
+            Columns read as they are written.
+        numbers, words : collections of str
+            Those of ``features`` for which it is settled already.
+        columns : dict of str to str
+            The columns of the files by the names used here, where they are others.
+        kept : collection of str or None
+            With a collection, columns outside of it that only number or name the rows are left
+            out, unless nothing else is left.
+        """
+        self._own = {name: name for name in self.names} | (columns or {})
+        settled = dict.fromkeys(numbers, NUMBER) | dict.fromkeys([*words, *labels], TEXT)
+        self._wanted = {name: settled.get(name) for name in [*features, *labels]}
+        for name, own in self._own_names(features):
+            if self._wanted[name] is None and any(own in file.words for file in self.files):
+                self._wanted[name] = TEXT
+        self._n_features, self._kept = len(features), features if kept is None else kept
+        self._as_text, self._kinds, self._labels = set(), None, set(labels)
+        for name, own in self._own_names(features):
+            if any(own in file.row_labels for file in self.files):
+                self._leave_out(name, "holds the stored index of the rows")
+            elif name == self.names[0] and self._first_is_nameless:
+                self._leave_out(name, "has no name and comes first, as row numbers do")
+
+    @property
+    def _first_is_nameless(self):
+        return clean((self.files[0].header or self.names)[0]) in NAMELESS
+
+    def _leave_out(self, name, reason):
+        if self._n_features > 1 and name not in self._kept:
+            del self._wanted[name]
+            self._n_features -= 1
+            self.left_out.append(name)
+            self._own_notes.append(
+                f"column {name!r} {reason}; it is left out (--keep {name!r} takes it in)."
+            )
+
+    @property
+    def schema(self):
+        """The names and kinds of the columns, float64 or dictionaries of words."""
+        if self._kinds is None:
+            self._settle(lambda file, columns: file.batches(columns))
+        return pa.schema(self._kinds.items())
+
+    def table(self):
+        """All rows as one Arrow table.
+
+        Numbers are float64 and null where missing; words are dictionaries and "" where missing.
+
+        Raises
+        ------
+        ValueError
+            If the rows cannot be read as what they are or should be; the message names file,
+            line and cell.
+        """
+        parts = self._settle(lambda file, columns: file.table(columns))
+        tables = [
+            pa.table(
+                {
+                    name: pa.chunked_array(
+                        [self._converted(file, name, chunk) for chunk in part.column(own).chunks],
+                        self._kinds[name],
+                    )
+                    for name, own in self._own_names(self._kinds)
+                }
+            )
+            for file, part in zip(self.files, parts, strict=True)
+        ]
+        return pa.concat_tables(tables)
+
+    def batches(self):
+        """The rows as Arrow record batches of ``schema``, in bounded memory."""
+        schema = self.schema
+        columns = self._asked()
+        for file in self.files:
+            for batch in file.batches(columns):
+                yield pa.record_batch(
+                    [
+                        self._converted(file, name, batch.column(own))
+                        for name, own in self._own_names(self._kinds)
+                    ],
+                    schema=schema,
+                )
+
+    def place(self, row):
+        """Where a row stands, for a message."""
+        for file, length in zip(self.files, self._lengths, strict=True):
+            if row < length:
+                return file.place(row)
+            row -= length
+        raise IndexError(row)
+
+    def missing_spellings(self):
+        """How missing cells of the features are written, the commonest first."""
+        names = [
+            name
+            for name in self._kinds
+            if self._found[name].has_missing and name not in self._labels
+        ]
+        columns = {own: TEXT for _, own in self._own_names(names)}
+        spelt = Counter()
+        for file in self.files:
+            for batch in file.batches(columns):
+                for name, own in self._own_names(names):
+                    values, codes = _distinct(batch.column(own))
+                    counts = np.bincount(codes[codes >= 0], minlength=len(values)).tolist()
+                    numbers = _numbers(file, self._given, values)
+                    for value, count, number in zip(values, counts, numbers, strict=True):
+                        if self._kinds[name] == TEXT:
+                            empty = not word_of(value, _missing(file, self._given))
+                        else:
+                            empty = number != number
+                        spelt[value.strip()] += count * empty
+        return [word for word, count in spelt.most_common() if count]
+
+    # ---------------------------------------------------------- the first pass
+
+    def _own_names(self, names):
+        """Pairs of a column's name and what the files call it."""
+        return [(name, self._own[name]) for name in names]
+
+    def _asked(self):
+        """What the files are asked for: NUMBER where all of them promise numbers, else TEXT."""
+        asked = {}
+        for name, own in self._own_names(self._wanted):
+            kinds = {file.kinds[own] for file in self.files}
+            unusable = kinds - {NUMBER, TEXT}
+            text = name in self._as_text or TEXT in {*kinds, self._wanted[name], asked.get(own)}
+            asked[own] = unusable.pop() if unusable else TEXT if text else NUMBER
+        return asked
+
+    def _settle(self, read):
+        """Read all rows once and find out what the columns hold; the parts that were read."""
+        while True:
+            asked = self._asked()
+            found = {name: _Cells(name, kind) for name, kind in self._wanted.items()}
+            parts, self._lengths = [], []
+            try:
+                for file in self.files:
+                    part, n_rows = read(file, asked), 0
+                    parts.append(part)
+                    for batch in part.to_batches() if isinstance(part, pa.Table) else part:
+                        for name, own in self._own_names(self._wanted):
+                            cells = found[name]
+                            cells.update(file, self._given, batch.column(own), n_rows)
+                        n_rows += batch.num_rows
+                    self._lengths.append(n_rows)
+            except Reread:
+                continue
+            kinds = {name: cells.kind(self._given) for name, cells in found.items()}
+            mixed = {
+                name for name, kind in kinds.items() if kind == TEXT and found[name].read_as_numbers
+            }
+            if not mixed - self._as_text:
+                break
+            self._as_text |= mixed
+        n_rows = sum(self._lengths)
+        if not n_rows:
+            raise ValueError(f"{self.files[0].name} has no rows; give a file with rows.")
+        first = self.names[0]
+        numbered = first in found and found[first].counts_up and n_rows >= _FEWEST_NUMBERED
+        if numbered:
+            self._leave_out(first, f"counts the rows from {found[first].start:.0f} on")
+        self._kinds, self._found = {name: kinds[name] for name in self._wanted}, found
+        return parts
+
+    def _converted(self, file, name, column):
+        if column.type == NUMBER:
+            return column
+        values, codes = _distinct(column)
+        if self._kinds[name] == NUMBER:
+            numbers = np.array([*_numbers(file, self._given, values), np.nan], dtype=np.float64)
+            return pa.array(numbers[codes], from_pandas=True)
+        missing = _missing(file, self._given)
+        as_written = name in self._labels
+        words = [clean(value) if as_written else word_of(value, missing) for value in values]
+        unique = {word: code for code, word in enumerate(dict.fromkeys([*words, ""]))}
+        recoded = np.array([*(unique[word] for word in words), unique[""]], dtype=np.int32)
+        return pa.DictionaryArray.from_arrays(pa.array(recoded[codes]), pa.array(list(unique)))
+
+
+class _Cells:
+    """What the cells of one column turn out to be, over the batches of all files.
+
+    Attributes
+    ----------
+    read_as_numbers : bool
+        Whether Arrow read some as numbers, so that their text is not known.
+    counts_up : bool
+        Whether the column holds 0, 1, 2, ... or 1, 2, 3, ... in each file or over all of them.
+    """
+
+    def __init__(self, name, wanted):
+        self.name, self.wanted = name, wanted
+        self.known = self.numbers = self.likely = 0
+        self.has_missing = False
+        self.first_word = None
+        self.read_as_numbers, self.counts_up, self.start, self._last = False, True, None, None
+
+    def update(self, file, given, column, n_before):
+        """Look at a batch of a file, before which there are ``n_before`` rows of it."""
+        if column.type == NUMBER:
+            self.read_as_numbers = True
+            infinite = pc.is_inf(column)
+            place = pc.index(infinite, True).as_py()
+            self.known += len(column) - column.null_count
+            self.numbers = self.known
+            self.has_missing |= column.null_count > 0
+            self.counts_up = self.counts_up and self._goes_on(column.to_numpy(zero_copy_only=False))
+        else:
+            self.counts_up = False
+            if self.wanted == TEXT:
+                self.has_missing = True
+                return
+            place = self._update_text(file, given, column, n_before)
+        if place >= 0:
+            raise ValueError(
+                f"column {self.name!r} holds infinity in {file.place(n_before + place)}; empty "
+                "the cell or --drop the column."
+            )
+
+    def _update_text(self, file, given, column, n_before):
+        values, codes = _distinct(column)
+        numbers = _numbers(file, given, values)
+        counts = np.bincount(codes[codes >= 0], minlength=len(values)).tolist()
+        words = {code for code, number in enumerate(numbers) if number is None}
+        known = [code for code, number in enumerate(numbers) if number is None or number == number]
+        self.known += sum(counts[code] for code in known)
+        self.has_missing |= len(known) < len(values) or not all(map(clean, values))
+        self.numbers += sum(counts[code] for code in known if code not in words)
+        self.likely += sum(
+            counts[code]
+            for code in words
+            if any(number_of(values[code], sign) is not None for sign in ".,")
+        )
+        if words and self.first_word is None:
+            row = int(np.flatnonzero(np.isin(codes, list(words)))[0])
+            self.first_word = values[codes[row]], file, n_before + row
+        infinite = [code for code, number in enumerate(numbers) if number in (np.inf, -np.inf)]
+        return int(np.flatnonzero(np.isin(codes, infinite))[0]) if infinite else -1
+
+    def _goes_on(self, values):
+        if not len(values):
+            return True
+        start, last = values[0], self._last
+        if start not in (0, 1) and (last is None or start != last + 1):
+            return False
+        self.start = start if self.start is None else self.start
+        self._last = values[-1]
+        return bool((values == start + np.arange(len(values))).all())
+
+    def kind(self, given):
+        """NUMBER or TEXT.
+
+        Raises
+        ------
+        ValueError
+            If a column of numbers has a cell that is none; the message names it.
+        """
+        if self.wanted == TEXT:
+            return TEXT
+        if self.first_word is None:
+            return NUMBER
+        if self.wanted is None and 2 * (self.numbers + self.likely) < self.known:
+            return TEXT
+        cell, file, row = self.first_word
+        others = "the training rows have numbers" if self.wanted else "other cells are numbers"
+        remedy = (
+            f"give --missing {cell!r} to take it as missing, --words {self.name!r} to take the "
+            f"column as words, or --drop {self.name!r}"
+        )
+        signs = [sign for sign in ".," if number_of(cell, sign) is not None]
+        if len(signs) == 2:
+            remedy = "say with --decimal , or --decimal . what the comma is"
+        elif signs:
+            remedy = f"if its decimal sign is {signs[0]!r}, give --decimal {signs[0]}"
+        raise ValueError(
+            f"column {self.name!r} holds {cell!r} in {file.place(row)}, where {others}; {remedy}."
+        )
+
+
+def _distinct(column):
+    """The different cells of a dictionary column, and each row's position among them or -1."""
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return column.dictionary.to_pylist(), codes
+
+
+def _numbers(file, given, values):
+    """What cells of text are as numbers; see ``number_of``."""
+    decimal = file.dialect.decimal if file.dialect else "."
+    missing = _missing(file, given)
+    return [math.nan if value is None else number_of(value, decimal, missing) for value in values]
+
+
+def _missing(file, given):
+    return (file.dialect or given).missing
