@@ -154,7 +154,7 @@ class Path:
         """A pair as the solution."""
         return self.ending_at(pair.state, pair.x)
 
-    def ending_at(self, state, x):
+    def ending_at(self, state, x, solver="newton-pair"):
         """A state and scaled multipliers as the solution."""
         near = self.sweep
         if near.target.loss.slack == 0:
@@ -165,7 +165,7 @@ class Path:
             state,
             evaluation,
             Status.PRECISION,
-            "newton-pair",
+            solver,
             self.n_iter,
             self.history,
             x,

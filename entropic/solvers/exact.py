@@ -74,7 +74,7 @@ def _proximal(path, state):
         for name, values in path.history.items():
             values.extend(reached.history[name])
         state, x = reached.state, 0.0 - reached.evaluation.log_margins
-        ending = path.ending_at(state, x)
+        ending = path.ending_at(state, x, reached.solver)
         best = ending if best is None else path.better(ending, best)
         if path.exhausted or best.stopped is Status.CONVERGED:
             break

@@ -1,4 +1,4 @@
-"""The gap that is reported is never below the one recomputed in wider arithmetic."""
+"""The ending: gaps are never below those of wider arithmetic, and decide the status."""
 
 import warnings
 
@@ -6,14 +6,21 @@ import certificate
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
 
 from entropic import solve
+from entropic.features.design import Design
 from entropic.features.monomials import Monomials
 from entropic.features.scaling import design_of
 from entropic.kernels.box import Box
 from entropic.kernels.loss import Loss
+from entropic.rows import rows_of
 from entropic.rows.sweep import Sweep
 from entropic.rows.target import Target
+from entropic.solvers.ending import Ending, Goal, conclude
+from entropic.solvers.newton import newton
+from entropic.solvers.newton_steps import choose_step
 from entropic.solvers.outcome import Status
 from entropic.solvers.problem import minimise
 
@@ -114,3 +121,72 @@ def test_residuals_whose_squares_overflow_are_finite():
             rows, weights=1e-301, offset=3e7, slack=1e12, solver="spectral", max_iter=200
         )
     assert np.isfinite(outcome.residual_norm)
+
+
+# ------------------------------------------------------------------- the stopping test
+
+
+def breast_cancer_at(slack):
+    data = load_breast_cancer()
+    X = StandardScaler().fit_transform(data.data)
+    rows = np.where(data.target, 1.0, -1.0)[:, None] * np.c_[X, np.ones(len(X))]
+    sweep = Sweep(Design(rows_of(rows)), Target.of(Loss(slack)))
+    return sweep, Box(-np.ones(31), np.ones(31))
+
+
+@pytest.mark.parametrize("slack", [1e-12, 1e-6, 0.1])
+def test_newton_ends_at_no_point_that_proves_less_than_the_one_before(slack):
+    """From a solution near by; a step at the goal was once kept though it raised the gap."""
+    sweep, box = breast_cancer_at(slack)
+    start = minimise(sweep, box, tol=1e-9).state
+    for tol in 10.0 ** np.arange(-3.0, -10.0, -0.5):
+        goal = Goal(sweep, box, tol)
+        step = choose_step(sweep)
+        ending = newton(sweep, box, step, tol=tol, max_iter=50, start=start, goal=goal)
+        first = sweep.evaluate(box.coef(start), samples=True)
+        before = goal.certify(start, first).dual_gap
+        after = goal.certify(ending.state, ending.evaluation)
+        assert after.dual_gap <= max(before, goal.gap)
+        assert (ending.stopped is Status.CONVERGED) == after.reached
+
+
+def test_the_status_is_that_of_the_certificate():
+    sweep, box = breast_cancer_at(0.1)
+    history = {"gap": [1.0], "objective": [1.0]}
+    state = minimise(sweep, box, tol=1e-12).state
+    for moved, stopped, expected in [
+        (0.0, Status.PRECISION, Status.CONVERGED),
+        (0.0, Status.MAX_ITER, Status.CONVERGED),
+        (0.0, Status.INTERRUPTED, Status.INTERRUPTED),
+        (0.1, Status.CONVERGED, Status.PRECISION),
+        (0.1, Status.MAX_ITER, Status.MAX_ITER),
+    ]:
+        evaluation = sweep.evaluate(box.coef(state + moved), samples=True)
+        ending = Ending(state + moved, evaluation, stopped, "any", 3, history)
+        outcome = conclude(Goal(sweep, box, 1e-8), ending)
+        assert outcome.status is expected
+        assert (outcome.dual_gap <= 1e-8 * 569) == (moved == 0)
+        assert f"{outcome.dual_gap:.1e}" in outcome.message
+
+
+def test_given_multipliers_are_charged_for_what_they_lack():
+    sweep, box = breast_cancer_at(0.1)
+    outcome = minimise(sweep, box, tol=1e-12)
+    x = outcome.multipliers * np.linspace(0.9, 1.1, 569)
+    found = Goal(sweep, box, 1e-8).certify(outcome.state, outcome.evaluation, x)
+    rows = sweep.design.rows.values
+    true = certificate.gap(certificate.Problem.of(rows, slack=0.1), outcome.coef, x)
+    assert true > 1e-3
+    assert abs(found.dual_gap - true) <= 1e-9 * true
+
+
+def test_evaluations_do_not_change():
+    sweep, box = breast_cancer_at(0.1)
+    evaluation = sweep.evaluate(np.zeros(31), samples=True)
+    kept = {name: np.copy(value) for name, value in vars(evaluation).items() if value is not None}
+    sweep.evaluate(np.ones(31), samples=True)
+    minimise(sweep, box)
+    for name, value in kept.items():
+        np.testing.assert_array_equal(getattr(evaluation, name), value)
+    with pytest.raises(AttributeError):
+        evaluation.value = 0.0
