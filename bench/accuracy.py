@@ -6,7 +6,8 @@
 
 Every method sees the same rows and folds (data_sets.py; at most 2,000 rows a set, stratified). What
 is kept of a fold are its scores, probabilities and time, from which all figures follow; the cache
-is forgotten where scikit-learn, or for our own methods the package's source, has changed.
+is forgotten where scikit-learn, or for our own methods the package's source, has changed. On a
+busy machine compare the seconds of the processor, with OMP_NUM_THREADS=1 for all methods alike.
 """
 
 from __future__ import annotations
@@ -75,15 +76,16 @@ OURS = ("default", "search")
 def measured(name, method, X, y):
     """Held-out scores and probabilities of every row, its fold, and the seconds of each fit."""
     scores, chance = np.full((2, len(y)), np.nan)
-    fold, seconds, chosen = np.empty(len(y), dtype=int), [], []
+    fold, seconds, processor, chosen = np.empty(len(y), dtype=int), [], [], []
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     for number, (train, test) in enumerate(folds.split(X, y)):
         model = METHODS[method]()
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(X[train], y[train])
         seconds.append(time.perf_counter() - began)
+        processor.append(time.process_time() - busy)
         fold[test] = number
         if hasattr(model, "decision_function"):
             scores[test] = model.decision_function(X[test])
@@ -95,6 +97,7 @@ def measured(name, method, X, y):
         "chance": chance.tolist(),
         "fold": fold.tolist(),
         "seconds": seconds,
+        "processor": processor,
         "chosen": chosen,
     }
 
@@ -141,6 +144,7 @@ def figures(kept, y):
         "AUC": np.mean([roc_auc_score(y[fold == k], order[fold == k]) for k in range(N_FOLDS)]),
         "ECE": calibration_error(chance, y) if sure else np.nan,
         "seconds": np.mean(kept["seconds"]),
+        "processor": np.mean(kept["processor"]),
     }
 
 
@@ -156,7 +160,8 @@ def summary(table, against):
     accuracy = table["accuracy"].unstack("method")
     methods = accuracy.columns
     means = table.groupby("method").mean().loc[methods]
-    means["seconds, total"] = table["seconds"].groupby("method").sum() * N_FOLDS
+    for name in ("seconds", "processor"):  # of all fits together
+        means[f"{name}, total"] = table[name].groupby("method").sum() * N_FOLDS
     means["rank"] = accuracy.rank(axis=1, ascending=False).mean()
     means["rank, log-loss"] = table["log-loss"].unstack("method").rank(axis=1).mean()
     for name in against:

@@ -1,11 +1,15 @@
 """EntropicClassifierCV: it judges as it says, chooses by its rule, and is its own choice."""
 
+import inspect
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from paper_sets import SETS
+from scipy.optimize import minimize
+from scipy.special import expit
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, make_circles, make_classification, make_moons
+from sklearn.datasets import make_circles, make_classification, make_moons
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from sklearn.model_selection import (
     KFold,
@@ -14,9 +18,17 @@ from sklearn.model_selection import (
     train_test_split,
 )
 
-from entropic import EntropicClassifier, EntropicClassifierCV, load_model
+from entropic import (
+    EntropicClassifier,
+    EntropicClassifierCV,
+    candidates,
+    load_model,
+    model_selection,
+)
+from entropic.candidates import expected_seconds
 from entropic.model_selection import AUTO_DEGREES
-from entropic.uncertainty.scoring import SCORINGS
+from entropic.uncertainty import leave_one_out
+from entropic.uncertainty.scoring import SCORINGS, sigmoid
 
 FIVE = ("degree", "bound", "C", "slack", "constraint")
 
@@ -53,6 +65,7 @@ def test_results_have_a_row_for_every_candidate(searched):
     )
     assert searched.best_score_ == searched.results_["score"][searched.best_index_]
     assert np.all(searched.results_["converged"])
+    assert set(searched.results_["status"]) == {"judged"}
 
 
 def test_left_out_scores_are_those_of_each_candidates_own_fit(circles, searched):
@@ -63,7 +76,9 @@ def test_left_out_scores_are_those_of_each_candidates_own_fit(circles, searched)
         chosen = {name: table[name][index].item() for name in FIVE}
         model = EntropicClassifier(**chosen, tol=1e-12).fit(X, y)
         value, _ = SCORINGS["neg_log_loss"](model.loo_decision_, y == 1, np.ones(len(y)))
-        assert table["score"][index] == pytest.approx(value, abs=2e-3)
+        assert table["log_loss"][index] == pytest.approx(-value, abs=2e-3)
+        right = (model.loo_decision_ > 0) == y
+        assert table["score"][index] == pytest.approx(right.mean(), abs=1.5 / len(y))
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "roc_auc"])
@@ -123,8 +138,76 @@ def test_one_standard_error_takes_the_simplest_within_it(circles):
     assert table["bound"][chosen] == table["bound"][same].min()
 
 
-def test_the_best_is_taken(searched):
+def test_the_best_is_taken(circles):
+    searched = small_search(scoring="neg_log_loss").fit(*circles)
     assert searched.best_index_ == np.argmax(searched.results_["score"])
+
+
+def test_ties_of_accuracy_within_half_its_error_are_broken_by_log_loss():
+    X, y = make_moons(200, noise=0.35, random_state=2)
+    searched = EntropicClassifierCV(degrees=[1, 2, 3]).fit(X, y)
+    table = searched.results_
+    accuracy = table["score"]
+    assert np.allclose(accuracy * len(y), np.rint(accuracy * len(y)))
+    best = accuracy.max()
+    near = accuracy >= best - 0.5 * np.sqrt(best * (1 - best) / len(y))
+    assert 1 < near.sum() < len(near)
+    assert table["log_loss"][searched.best_index_] == table["log_loss"][near].min()
+    # neither half of the rule decides alone
+    assert accuracy[searched.best_index_] < best
+
+
+@pytest.mark.parametrize(("shift", "unit"), [(1.0, 1.0), (0.3, 1e-6), (5.0, 1e8)])
+def test_the_sigmoid_is_that_of_a_minimiser_at_large(shift, unit):
+    rng = np.random.default_rng(0)
+    positive, weights = rng.random(300) < 0.3, rng.integers(1, 4, 300).astype(float)
+    scores = rng.normal(size=300) + shift * positive
+    good, bad = weights[positive].sum(), weights[~positive].sum()
+    target = np.where(positive, (good + 1) / (good + 2), 1 / (bad + 2))
+
+    def loss(at):
+        logit = at[0] * scores + at[1]
+        return weights @ (np.logaddexp(0, logit) - target * logit)
+
+    slope, offset = sigmoid(unit * scores, positive, weights)
+    found = minimize(loss, [1.0, 0.0], options={"gtol": 1e-7}).x
+    np.testing.assert_allclose([slope * unit, offset], found, rtol=1e-3, atol=1e-3)
+
+
+def test_a_sigmoid_does_not_turn_scores_round():
+    positive = np.arange(40) < 10
+    slope, offset = sigmoid(np.where(positive, -1.0, 1.0), positive, np.ones(40))
+    assert slope == 0 and expit(offset) == pytest.approx(0.25, abs=0.03)
+
+
+def test_no_candidate_is_judged_by_training_scores(circles, monkeypatch):
+    """Where left-out scores cannot be had, the table says so and the rest compete."""
+    X, y = circles
+
+    def form(sweep, outcome, always):
+        return None if sweep.n_features > 4 else "features"
+
+    monkeypatch.setattr(leave_one_out, "_form", form)
+    searched = small_search().fit(X, y)  # degree 2 has six columns with the constant
+    table = searched.results_
+    unjudged = table["n_columns"] > 4
+    assert 0 < unjudged.sum() < len(unjudged)
+    assert set(table["status"][unjudged]) == {"not judged"}
+    assert np.all(np.isnan(table["score"][unjudged]) & np.isnan(table["log_loss"][unjudged]))
+    assert np.all(np.isfinite(table["score"][~unjudged]))
+    assert searched.best_params_["degree"] == 1
+    monkeypatch.setattr(leave_one_out, "_form", lambda *state: None)
+    with pytest.raises(ValueError, match="No candidate's left-out scores can be had"):
+        small_search().fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:Leave-one-out scores would take")
+def test_left_out_scores_are_made_whatever_they_cost(circles, monkeypatch):
+    monkeypatch.setattr(leave_one_out, "AFFORDABLE", 0.0)
+    monkeypatch.setattr(leave_one_out, "FIT_IN_SWEEPS", 0.0)
+    wide = make_classification(60, 80, n_informative=5, random_state=0)
+    for data in (circles, wide):
+        assert set(small_search(degrees=[1]).fit(*data).results_["status"]) == {"judged"}
 
 
 @pytest.mark.parametrize("cv", [3, StratifiedKFold(4, shuffle=True, random_state=0)])
@@ -177,14 +260,14 @@ def test_directions_allow_hyperplanes_only(circles):
     assert set(model.results_["degree"]) == {1}
 
 
-def test_automatic_degrees_stop_where_monomials_outnumber_half_the_rows():
-    X, y = load_breast_cancer(return_X_y=True)
-    model = EntropicClassifierCV(bounds=[0.3], slacks=[0.1], constraints=["equality"])
-    X = X[:, :8]  # 44 monomials of degree 2, 164 of degree 3, 494 of degree 4
-    assert list(model.fit(X, y).results_["degree"]) == [1, 2, 3]
-    assert list(model.fit(X[:300], y[:300]).results_["degree"]) == [1, 2]
-    X, y = make_moons(200, noise=0.3, random_state=0)
-    assert list(model.fit(X, y).results_["degree"]) == list(AUTO_DEGREES)
+def test_automatic_degrees_stop_where_they_take_too_long(monkeypatch):
+    X, y = make_classification(150, 8, random_state=0)  # degrees of 8, 44, 164, 494, ... monomials
+    options = dict(bounds=[0.3], slacks=[0.1], constraints=["equality"])
+    model = EntropicClassifierCV(**options)
+    assert list(model.fit(X, y).results_["degree"]) == list(AUTO_DEGREES)  # columns cost little
+    monkeypatch.setattr(model_selection, "AFFORDABLE", expected_seconds(150, 500, 1))
+    assert list(model.fit(X, y).results_["degree"]) == [1, 2, 3, 4]
+    assert list(clone(model).set_params(degrees=[5]).fit(X, y).results_["degree"]) == [5]
 
 
 def test_sparse_rows_and_frames(circles):
@@ -221,11 +304,73 @@ def test_bad_searches_are_named(circles, options, message):
         small_search(**options).fit(*circles)
 
 
+def test_few_candidates_go_on_from_a_sample_to_all_rows():
+    """Those that do are judged as if nothing had been sampled, and the choice is among them."""
+    X, y = make_classification(600, 20, n_informative=6, random_state=3)
+    model = EntropicClassifierCV(degrees=[1, 2]).fit(X, y)
+    table = model.results_
+    assert set(table["status"][table["degree"] == 1]) == {"judged"}  # too cheap for a sample
+    wide = table["degree"] == 2
+    assert set(table["status"][wide]) == {"judged", "dropped"}
+    assert np.all(table["n_rows"][table["status"] == "judged"] == 600)
+    assert np.all(table["n_rows"][table["status"] == "dropped"] == 200)
+    assert table["status"][model.best_index_] == "judged"
+    for row in np.flatnonzero(wide & (table["status"] == "judged")):
+        chosen = {name: table[name][row].item() for name in FIVE}
+        fitted = EntropicClassifier(**chosen, tol=1e-12).fit(X, y)
+        right = (fitted.loo_decision_ > 0) == y
+        assert table["score"][row] == pytest.approx(right.mean(), abs=3.5 / 600)
+
+
+def test_rows_outside_the_sample_are_judged_by_a_fit_without_them(monkeypatch):
+    monkeypatch.setattr(candidates, "WORTH_SAMPLING", 0.0)
+    monkeypatch.setattr(candidates, "FINALISTS", 1)
+    X, y = make_classification(400, 5, n_informative=3, flip_y=0.3, random_state=0)
+    sample = candidates._sample(y == 1, np.ones(400), 133)
+    model = small_search(degrees=[1], standardize=False).fit(X, y)
+    table = model.results_
+    dropped = np.flatnonzero(table["status"] == "dropped")
+    assert len(dropped) == 3
+    for row in dropped:
+        chosen = {name: table[name][row].item() for name in FIVE}
+        part = EntropicClassifier(**chosen, standardize=False, tol=1e-12).fit(X[sample], y[sample])
+        scores = part.decision_function(X)
+        scores[sample] = part.loo_decision_
+        assert table["score"][row] == pytest.approx(np.mean((scores > 0) == y), abs=1.5 / 400)
+
+
+def test_a_sample_holds_both_classes_and_rows_of_weight():
+    positive = np.arange(2000) < 12
+    rows = np.where(np.arange(2000) % 3 > 0, 1.0, 0.0)
+    chosen = candidates._sample(positive, rows, 300)
+    assert np.all(rows[chosen] > 0) and len(np.unique(chosen)) == len(chosen)
+    assert np.sum(positive[chosen]) == 8  # all there are
+    assert 180 < len(chosen) < 320
+
+
+def test_time_that_is_up_ends_with_the_best_so_far(monkeypatch, circles):
+    X, y = circles
+    with pytest.raises(ValueError, match="max_seconds"):
+        small_search(max_seconds=0).fit(X, y)
+    model = small_search(max_seconds=1e-9).fit(X, y)
+    assert list(model.results_["status"]) == ["judged"] + ["not tried"] * 7
+    assert model.best_index_ == 0 and np.all(np.isnan(model.results_["score"][1:]))
+    assert model.predict(X).shape == y.shape
+    folds = small_search(max_seconds=1e-9, cv=3).fit(X, y).results_["status"]
+    assert list(folds) == ["judged"] + ["not tried"] * 7
+    # over before anything was fitted on all rows
+    monkeypatch.setattr(candidates, "WORTH_SAMPLING", 0.0)
+    X, y = make_moons(300, noise=0.3, random_state=0)
+    model = small_search(max_seconds=1e-9).fit(X, y)
+    assert list(model.results_["status"]) == ["judged on a sample"] + ["not tried"] * 7
+    assert model.best_index_ == 0 and model.converged_
+
+
 def test_it_is_silent_unless_asked(circles, capsys):
     small_search().fit(*circles)
     assert capsys.readouterr().out == ""
     small_search(verbose=1).fit(*circles)
-    assert capsys.readouterr().out.count("neg_log_loss") == 8
+    assert capsys.readouterr().out.count("accuracy_log_loss") == 8
 
 
 def test_clone_and_parameters(searched):
@@ -235,7 +380,8 @@ def test_clone_and_parameters(searched):
     assert "degree" not in searched.get_params()
 
 
-# Accuracy to reach on the test part, with the degree, box, slack and form chosen on the rest.
+# Accuracy to reach on the test part, with the degree, box, slack and form chosen on the rest; in
+# hundredths, as the paper gives its own.
 REACHED = {"blobs": 1.0, "circles": 0.99, "spiral": 1.0, "moons": 0.99, "breast cancer": 0.98}
 
 
@@ -244,15 +390,24 @@ def test_the_papers_sets_are_met_without_a_look_at_their_test_part(name):
     X, y = SETS[name][1]()
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=42)
     model = EntropicClassifierCV().fit(X, y)
-    assert model.score(X_test, y_test) >= REACHED[name]
+    assert round(model.score(X_test, y_test), 2) >= REACHED[name]
 
 
 def test_everything_a_candidate_shares_is_handed_on():
     """A parameter added to the classifier is either searched over or handed on."""
-    from entropic.model_selection import SHARED
-
-    assert {*SHARED, *FIVE, "warm_start"} == set(EntropicClassifier().get_params())
-    assert set(SHARED) < set(EntropicClassifierCV().get_params())
+    shared = {
+        name: value
+        for name, value in EntropicClassifier().get_params().items()
+        if name not in (*FIVE, "warm_start")
+    }
+    parameters = EntropicClassifierCV().get_params()
+    assert shared == {name: parameters[name] for name in shared}
+    assert not {*FIVE, "warm_start"} & set(parameters)
+    model = EntropicClassifierCV(tol=1e-5, margin=0.1)
+    assert model.tol == 1e-5 and model.get_params()["margin"] == 0.1
+    assert "certainty" in inspect.signature(EntropicClassifierCV).parameters
+    with pytest.raises(TypeError, match="no parameter 'degree'"):
+        EntropicClassifierCV(degree=2)
 
 
 def test_saved_and_loaded(searched, circles, tmp_path):

@@ -90,7 +90,7 @@ class Influence:
 
 
 @library.beside_sweeps()
-def influence(sweep, box, outcome, rescale=False):
+def influence(sweep, box, outcome, rescale=False, always=False):
     """Influence of every row on its own score, or None where it would cost too much.
 
     Parameters
@@ -102,6 +102,8 @@ def influence(sweep, box, outcome, rescale=False):
     rescale : bool
         Whether a refit would scale the columns anew: the features' form then accounts for it
         where it matters, at the cost of about as much again.
+    always : bool
+        Whether a factor is made whatever it costs, so long as it fits into memory.
 
     Returns
     -------
@@ -111,7 +113,7 @@ def influence(sweep, box, outcome, rescale=False):
     """
     stiffest = STIFFEST * box.half_width / np.sqrt(box.entropy_weight)
     root = np.maximum(box.inverse_hessian_root(outcome.state), stiffest)
-    at, form = outcome.evaluation, _form(sweep, outcome)
+    at, form = outcome.evaluation, _form(sweep, outcome, always)
     weights = at.hessian_weights
     if form == "features":
         curvature = sweep.curvature(weights) if at.curvature is None else at.curvature
@@ -134,7 +136,7 @@ def influence(sweep, box, outcome, rescale=False):
     return found
 
 
-def left_out(sweep, box, outcome, sample_weight=None, rescale=False):
+def left_out(sweep, box, outcome, sample_weight=None, rescale=False, always=False):
     """What the training rows score when one observation of each is left out.
 
     Parameters
@@ -143,7 +145,7 @@ def left_out(sweep, box, outcome, sample_weight=None, rescale=False):
         As for :func:`influence`.
     sample_weight : array of shape (n_samples,), (1,) or None
         Before class weights.
-    rescale : bool
+    rescale, always : bool
         As for :func:`influence`.
 
     Returns
@@ -159,7 +161,7 @@ def left_out(sweep, box, outcome, sample_weight=None, rescale=False):
     target = sweep.target
     share, rows = observations(sample_weight, target.weights, sweep.n_samples)
     scores = outcome.evaluation.functional_margins + target.offset
-    found = influence(sweep, box, outcome, rescale)
+    found = influence(sweep, box, outcome, rescale, always)
     if found is None:
         return target.sign * scores, rows, None
     one, whole = (target.sign * (scores + found.shift(part)) for part in (share, 1.0))
@@ -223,7 +225,7 @@ def cost(sweep):
     return min(_full(sweep.work).values())
 
 
-def _form(sweep, outcome):
+def _form(sweep, outcome, always=False):
     """The cheapest form that fits into memory and costs little beside the fit.
 
     The curvature at hand, the features' form is taken as it is: its cost is about that of one
@@ -237,7 +239,7 @@ def _form(sweep, outcome):
     if not full:
         return None
     form = min(full, key=full.get)
-    if full[form] <= max(AFFORDABLE, FIT_IN_SWEEPS * outcome.n_sweeps * work.sweep):
+    if always or full[form] <= max(AFFORDABLE, FIT_IN_SWEEPS * outcome.n_sweeps * work.sweep):
         return form
     sampled = ROWS_A_COLUMN * work.n_features
     if "features" in full and work.random_access and 3 * sampled <= work.n_samples:

@@ -1,0 +1,325 @@
+"""The candidates of a search: fitted, judged by left-out scores, dropped once they cannot win.
+
+Where a fit is not cheap, all candidates of a degree are first fitted on a sample of the rows. Rows
+of the sample are judged by leave-one-out, all others by the scores of a fit that has not seen them,
+so that each candidate is judged on every row. Few go on to a fit on all rows.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+
+from .checks import check_per_sample
+from .features.design import Design
+from .kernels.threads import effective_threads
+from .rows import rows_of
+from .rows.memory import machine_memory
+from .rows.monomial_rows import MonomialRows
+from .rows.sweep import sweeps
+from .rows.work import Work
+from .uncertainty.leave_one_out import left_out, observations
+from .uncertainty.scoring import SCORINGS, neg_log_loss
+
+# What became of a candidate, as its row of the table says.
+JUDGED = "judged"  # on all rows
+DROPPED = "dropped"  # after a fit on a sample, by which it could not win
+SAMPLED = "judged on a sample"  # the time was up before its fit on all rows
+UNJUDGED = "not judged"  # it has no left-out scores: no factor fits into memory
+UNTRIED = "not tried"  # the time was up before
+
+# Share of the machine's memory that the monomials of one degree may take when stored.
+STORED_SHARE = 8
+# A search only ranks its candidates; the one chosen is fitted again to the tolerance asked for.
+SEARCH_TOL = 1e-6
+# Expected seconds of a fit from which a sample is worth while, and its rows: a third of all within
+# these limits.
+WORTH_SAMPLING = 0.01
+FEWEST, MOST = 100, 300
+# So many go on, of those whose score lies within so many standard errors of their degree's best.
+FINALISTS, REACH = 2, 2.0
+USUAL_STEPS = 6
+
+
+@dataclass
+class Candidate:
+    """One row of the table: what was chosen, what became of it, and what its fit took."""
+
+    chosen: dict
+    status: str = UNTRIED
+    score: float = np.nan
+    standard_error: float = np.nan
+    log_loss: float = np.nan
+    n_rows: int = 0
+    figures: dict = field(
+        default_factory=lambda: {
+            "n_columns": 0,
+            "n_iter": 0,
+            "n_sweeps": 0,
+            "dual_gap": np.nan,
+            "converged": False,
+        }
+    )
+    coef: np.ndarray | None = None
+
+    def row(self):
+        """The candidate's row of ``results_``."""
+        names = ("status", "score", "standard_error", "log_loss", "n_rows")
+        return {**self.chosen, **{name: getattr(self, name) for name in names}, **self.figures}
+
+    def judge(self, status, scores, positive, rows, scoring):
+        """Keep what held-out scores say; rows without weight have no say."""
+        self.status = status
+        counted = rows > 0
+        state = scores[counted], positive[counted], rows[counted]
+        self.score, self.standard_error = SCORINGS[scoring](*state)
+        self.log_loss = -neg_log_loss(*state)[0]
+
+
+def expected_seconds(n_samples, n_features, n_candidates):
+    """What the candidates of one degree are expected to take together."""
+    size = sample_size(n_samples, n_features)
+    if size is None:
+        return n_candidates * _seconds(n_samples, n_features)
+    first = n_candidates * _seconds(size, n_features)
+    return first + min(FINALISTS, n_candidates) * _seconds(n_samples, n_features)
+
+
+def sample_size(n_samples, n_features):
+    """Rows that a degree's candidates are first fitted on; None where all are no dearer."""
+    size = min(max(n_samples // 3, FEWEST), MOST)
+    worth = 2 * size <= n_samples and _seconds(n_samples, n_features) > WORTH_SAMPLING
+    return size if worth else None
+
+
+def _seconds(n_samples, n_features):
+    """One fit with its left-out scores: some Newton steps, and factors worth four more."""
+    work = Work.dense(n_samples, n_features)
+    factor = min(work.cholesky, work.dual)
+    return USUAL_STEPS * (factor + work.sweep) + 4 * factor
+
+
+class Race:
+    """The candidates of a search on their way to a table of left-out scores.
+
+    Parameters
+    ----------
+    search : EntropicClassifierCV
+    candidates : list of Candidate
+        By degree; within a degree neighbours follow each other.
+    """
+
+    def __init__(self, search, candidates):
+        self.search, self.candidates = search, candidates
+        self.deadline = np.inf
+        if search.max_seconds is not None:
+            self.deadline = time.monotonic() + search.max_seconds
+
+    def time_is_up(self):
+        """Whether nothing more should begin; something is always tried."""
+        tried = self.candidates[0].status != UNTRIED
+        return tried and time.monotonic() >= self.deadline
+
+    # ---------------------------------------------------------- leave-one-out
+
+    def by_leave_one_out(self, X, positive, weights, sample_weight):
+        """Judge the candidates by the scores that rows get when they are left out."""
+        degrees = {}
+        for candidate in self.candidates:
+            degrees.setdefault(candidate.chosen["degree"], []).append(candidate)
+        heats, sampled = {}, []
+        for degree, group in degrees.items():
+            heat = _Heat(self, degree, X, positive, weights, sample_weight)
+            if heat.sample is None:
+                self._run(heat, group, None)
+            else:
+                self._run(heat, group, heat.sample)
+                heats[degree] = heat
+                sampled += [c for c in group if c.status == SAMPLED]
+        if self.time_is_up():
+            return
+        finalists = self._finalists(sampled)
+        for candidate in sampled:
+            if not any(candidate is finalist for finalist in finalists):
+                candidate.status = DROPPED
+        for candidate in finalists:
+            self._run(heats[candidate.chosen["degree"]], [candidate], None)
+
+    def _run(self, heat, group, sample):
+        for candidate in group:
+            if self.time_is_up():
+                return
+            heat.judge(candidate, group, sample)
+            self.search._tell(candidate)
+
+    def _finalists(self, sampled):
+        """The candidates that a fit on all rows is worth, the most promising first.
+
+        Some of each degree: a sample says little of what a higher degree does with more rows.
+        """
+        by_loss = self.search.scoring == "accuracy_log_loss"
+        order = sorted(sampled, key=lambda c: c.log_loss if by_loss else -c.score)
+        best, taken, finalists = {}, {}, []
+        for candidate in order:
+            degree = candidate.chosen["degree"]
+            if degree not in best or candidate.score > best[degree].score:
+                best[degree] = candidate
+        for candidate in order:
+            degree = candidate.chosen["degree"]
+            floor = best[degree].score - REACH * best[degree].standard_error
+            if candidate.score >= floor and taken.get(degree, 0) < FINALISTS:
+                taken[degree] = taken.get(degree, 0) + 1
+                finalists.append(candidate)
+        return finalists
+
+    # ------------------------------------------------------------------ folds
+
+    def by_folds(self, X, classes, positive, weights, sample_weight):
+        """Judge the candidates by the scores of rows held out of their fits, fold by fold."""
+        labels = classes[positive.astype(int)]
+        given = check_per_sample(sample_weight, len(labels), "sample_weight", default=1.0)
+        given = np.broadcast_to(given, len(labels))
+        weights = np.broadcast_to(weights, len(labels))
+        folds = list(check_cv(self.search.cv, labels, classifier=True).split(X, labels))
+        tested = np.concatenate([np.arange(len(labels))[test] for _, test in folds])
+        for label, members in zip(classes, (~positive, positive), strict=True):
+            if not np.any(weights[tested][members[tested]] > 0):
+                raise ValueError(
+                    f"No fold of cv holds out a row of weight with the label {label}; "
+                    "give folds that judge both classes."
+                )
+        for candidate in self.candidates:
+            if self.time_is_up():
+                return
+            model = self.search._candidate(
+                **candidate.chosen,
+                tol=max(SEARCH_TOL, self.search.tol),
+                verbose=0,
+                callback=None,
+            )
+            scores, figures = [], []
+            for number, (train, test) in enumerate(folds, 1):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    try:
+                        model.fit(X[train], labels[train], given[train])
+                    except ValueError as error:
+                        raise ValueError(f"Fold {number} of {len(folds)}: {error}") from error
+                scores.append(model.decision_function(X[test]))
+                figures.append(_fitted_figures(model))
+            candidate.n_rows = len(labels)
+            candidate.figures = {
+                name: (min if name == "converged" else max)(part[name] for part in figures)
+                for name in figures[0]
+            }
+            scores = np.concatenate(scores)
+            candidate.judge(JUDGED, scores, positive[tested], weights[tested], self.search.scoring)
+            self.search._tell(candidate)
+
+
+class _Heat:
+    """The rows as one degree sees them, all of them and those of the sample."""
+
+    def __init__(self, race, degree, X, positive, weights, sample_weight):
+        self.search, self.positive, self.weights = race.search, positive, weights
+        self.sample_weight = sample_weight
+        self.design = _stored(self.search._candidate(degree=degree)._design(X, weights))
+        n_samples, n_columns = self.design.rows.n_samples, self.design.rows.n_columns
+        self.rows = observations(sample_weight, weights, n_samples)[1]
+        size = sample_size(n_samples, n_columns)
+        self.sample = None if size is None else _sample(positive, self.rows, size)
+
+    def judge(self, candidate, group, sample):
+        """Fit a candidate, on a sample if there is one, and judge it on all rows."""
+        model = self.search._candidate(
+            **candidate.chosen, tol=max(SEARCH_TOL, self.search.tol), verbose=0, callback=None
+        )
+        positive, weights, sample_weight = self.positive, self.weights, self.sample_weight
+        design = self.design
+        if sample is not None:
+            design, positive = design.take(sample), positive[sample]
+            weights = weights if len(weights) == 1 else weights[sample]
+            if sample_weight is not None and np.size(sample_weight) > 1:
+                sample_weight = np.asarray(sample_weight)[sample]
+        box = model._box(design.rows.n_columns)
+        start = candidate.coef
+        if start is None:
+            start = _neighbour(candidate, group)
+        start = None if start is None else box.state(start)
+        sweep, box, outcome = model._solve(design, positive, weights, start)
+        candidate.coef, candidate.n_rows = outcome.coef, design.n_samples
+        candidate.figures = {
+            "n_columns": design.n_features,
+            "n_iter": outcome.n_iter,
+            "n_sweeps": outcome.n_sweeps,
+            "dual_gap": outcome.dual_gap,
+            "converged": outcome.converged,
+        }
+        scores, _, whole = left_out(sweep, box, outcome, sample_weight, always=True)
+        if whole is None:
+            candidate.status = UNJUDGED  # training scores flatter the most flexible candidates
+            return
+        status = JUDGED
+        if sample is not None:
+            status, rows = SAMPLED, self.design.rows
+            threads = effective_threads(self.search.n_jobs, rows.n_entries)
+            everywhere = sweeps.scores(rows, self.design.to_rows(outcome.coef), threads)
+            everywhere[sample] = scores
+            scores = everywhere
+        candidate.judge(status, scores, self.positive, self.rows, self.search.scoring)
+
+
+def _sample(positive, rows, size):
+    """Rows of weight, the classes in proportion, but a few of each at least."""
+    generator = np.random.default_rng(0)
+    chosen = []
+    for members in (positive, ~positive):
+        members = np.flatnonzero(members & (rows > 0))
+        share = max(round(size * len(members) / len(positive)), min(len(members), FEWEST // 4))
+        chosen.append(generator.choice(members, min(share, len(members)), replace=False))
+    return np.sort(np.concatenate(chosen))
+
+
+def _neighbour(candidate, group):
+    """Coefficients of a candidate near by that was fitted before, or None.
+
+    More slack, else the other constraint, else a narrower box: each is close, and its
+    coefficients lie inside the box of the one to be solved.
+    """
+    before = group[: next(i for i, other in enumerate(group) if other is candidate)]
+    for name in ("slack", "constraint", "bound"):
+        same = {key: value for key, value in candidate.chosen.items() if key != name}
+        near = [
+            other
+            for other in before
+            if other.coef is not None and same.items() <= other.chosen.items()
+        ]
+        if near:
+            return near[-1].coef
+    return None
+
+
+def _stored(design):
+    """The design with its monomials made once, where they take little of the memory."""
+    rows = design.rows
+    n_bytes = 16 * rows.n_entries  # a number and, where they are sparse, its column
+    if not isinstance(rows, MonomialRows) or n_bytes > machine_memory() // STORED_SHARE:
+        return design
+    stored = rows_of(rows.block(0, rows.n_samples))
+    return Design(stored, design.mean, design.scale, design.constant)
+
+
+def _fitted_figures(model):
+    """What the table says of a fitted classifier's fit."""
+    return {
+        "n_columns": model.coef_.shape[1] + model.fit_intercept,
+        "n_iter": model.n_iter_,
+        "n_sweeps": model.n_sweeps_,
+        "dual_gap": model.dual_gap_,
+        "converged": model.converged_,
+    }
