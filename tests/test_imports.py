@@ -18,6 +18,7 @@ ORDER = [
     ["entropic.solvers"],
     ["entropic.uncertainty"],
     ["entropic.classifier"],
+    ["entropic.candidates"],
     ["entropic.model_selection", "entropic.separation", "entropic.display", "entropic.config"],
     ["entropic.command"],
     ["entropic.model_file"],
