@@ -68,7 +68,7 @@ def sparse_cases(X, dtype, rng):
         parts = csr.data, csr.indices.astype(index), csr.indptr.astype(index)
         yield f"CSR {index.__name__}", SparseRows(*map(frozen, parts), X.shape[1]), X
         shuffle = rng.permutation(2 * matrix.nnz)
-        row, column = (np.tile(part, 2)[shuffle] for part in matrix.coords)
+        row, column = (np.tile(part, 2)[shuffle] for part in (matrix.row, matrix.col))
         order = np.argsort(row, kind="stable")
         values = np.tile(matrix.data / 2, 2)[shuffle][order]
         starts = np.searchsorted(row[order], np.arange(len(X) + 1)).astype(index)
