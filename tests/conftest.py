@@ -1,12 +1,14 @@
 """What every test shares: one package under test, also in the processes that tests start."""
 
 import os
+import subprocess
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 import entropic
-from entropic.kernels.backend import name
+from entropic.kernels import backend
 
 # A child process started in the repository would import the source folder, which has no compiled
 # kernels, and quietly test something else.
@@ -21,4 +23,26 @@ settings.load_profile("untimed")
 
 
 def pytest_report_header():
-    return f"entropic: {entropic.__file__}, backend: {name}"
+    return f"entropic: {entropic.__file__}, backend: {backend.name}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Hold a test to its mark ``backend_free``: it may not meet the chosen backend.
+
+    Such tests run under one backend only, so that the mark must be true.
+    """
+    if item.get_closest_marker("backend_free") is None:
+        return (yield)
+
+    def refuse(*_, **__):
+        pytest.fail("marked backend_free, but uses the chosen backend or starts a process")
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (backend.sweeps, backend.spectral):
+            for name, value in vars(module).items():
+                if callable(value):
+                    patch.setattr(module, name, refuse)
+        patch.setattr(backend.Box, "__init__", refuse)
+        patch.setattr(subprocess, "Popen", refuse)
+        return (yield)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.backend_free
+
 PACKAGE = Path(__file__).parent.parent / "entropic"
 
 

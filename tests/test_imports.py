@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.backend_free
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "entropic"
 # A module belongs to the longest name that it starts with, and imports nothing of a later line.

@@ -15,6 +15,8 @@ from entropic.command.encoding import (
 from entropic.command.indexed import IndexedRows
 from entropic.command.source import open_source
 
+pytestmark = pytest.mark.backend_free
+
 
 @pytest.fixture
 def source(tmp_path):

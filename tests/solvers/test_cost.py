@@ -12,6 +12,8 @@ from entropic.rows.work import Work
 from entropic.solvers.cost import check_fits, choose
 from entropic.solvers.newton_steps import ConjugateGradientStep
 
+pytestmark = pytest.mark.backend_free
+
 PLENTY = 1 << 40
 
 

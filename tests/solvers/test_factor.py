@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from entropic.solvers.factor import Factor
 
+pytestmark = pytest.mark.backend_free
+
 
 def exact_inverse(matrix):
     """By Gauss and Jordan on fractions, which round nothing."""
