@@ -32,15 +32,6 @@ def test_the_commands_set_themselves_up(name):
     assert "-m venv" in block(f"command: {name}")
 
 
-def test_the_map_of_the_layout_names_files_that_exist():
-    page = ROOT / "CONTRIBUTING.md"
-    if not page.exists():
-        pytest.skip("no CONTRIBUTING.md beside the tests")
-    present = {path.name for path in (ROOT / "entropic").rglob("*.py")}
-    named = set(re.findall(r"[a-z_]+\.py", page.read_text()))
-    assert len(named) > 15 and named <= present
-
-
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/mathematics.md"])
 def test_links_lead_somewhere(page):
     place = ROOT / page
