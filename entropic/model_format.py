@@ -31,7 +31,11 @@ PLAIN_TYPES = {
 }
 LOADERS = {"DictNode", "ListNode", "TupleNode", "JsonNode", "NdArrayNode", "TypeNode"}
 # What attributes of format 0 are called now.
-RENAMED = {"Monomials": {"include_constant": "include_bias"}}
+RENAMED = {
+    "EntropicClassifier": {"gap_": "dual_gap_"},
+    "EntropicClassifierCV": {"gap_": "dual_gap_"},
+    "Monomials": {"include_constant": "include_bias"},
+}
 
 _classes: dict[str, type] = {}
 

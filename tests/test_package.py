@@ -13,7 +13,18 @@ import pytest
 import entropic
 from entropic.kernels.backend import name as backend_name
 
-OPTIONAL = ["pandas", "pyarrow", "matplotlib", "rich", "dask", "distributed", "skops", "cvxpy"]
+OPTIONAL = [
+    "pandas",
+    "pyarrow",
+    "clevercsv",
+    "arff",
+    "matplotlib",
+    "rich",
+    "dask",
+    "distributed",
+    "skops",
+    "cvxpy",
+]
 
 
 def test_every_public_name_is_there():
@@ -44,14 +55,16 @@ for name in sys.argv[1:]:
     sys.modules[name] = None  # importing it raises ImportError
 import entropic
 fitted = entropic.EntropicClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+if "skops" not in sys.argv:
+    fitted.save("model")
+    fitted = entropic.load_model("model")
 print(*fitted.predict([[0.0], [2.0]]))
 """
 
 
-def run(script, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
-    )
+def run(script, *arguments, cwd=None):
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=cwd)
     return done.stdout.split()
 
 
@@ -89,8 +102,12 @@ def test_type_checkers_see_the_names_that_are_loaded_lazily():
     assert set(entropic.__all__) == {*seen, "__version__"}
 
 
-def test_fits_and_predicts_without_any_optional_library():
-    assert run(BLOCKED, *OPTIONAL) == ["a", "b"]
+def test_fits_and_predicts_without_any_optional_library(tmp_path):
+    assert run(BLOCKED, *OPTIONAL, cwd=tmp_path) == ["a", "b"]
+
+
+def test_models_are_kept_without_any_optional_library(tmp_path):
+    assert run(BLOCKED, *set(OPTIONAL) - {"skops"}, cwd=tmp_path) == ["a", "b"]
 
 
 def test_show_config_names_the_backend_and_the_libraries(capsys):
