@@ -1,5 +1,7 @@
 """A model without leave-one-out scores says so, and does what needs none."""
 
+import re
+
 import matplotlib
 import numpy as np
 import pytest
@@ -139,8 +141,6 @@ def test_the_command_without_leave_one_out(tmp_path, capsys):
     assert main(["fit", str(table), "--target", "y", "--no-leave-one-out", "--model", place]) == 0
     shown = capsys.readouterr().out
     assert "unknown: there are no leave-one-out scores" in shown
-    assert (
-        "certain          unknown" in shown or "certain    unknown" in shown or "unknown" in shown
-    )
+    assert re.search(r"certain +unknown", shown)
     assert main(["predict", place, str(table)]) == 0
     assert capsys.readouterr().out.count(",unknown") == 200
