@@ -275,13 +275,13 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
 
     def _encode(self, y):
         check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
         if len(classes) != 2:
             raise ValueError(
                 f"Only binary classification is supported. y has {len(classes)} class"
                 f"{'' if len(classes) == 1 else 'es'}; give rows of exactly two."
             )
-        return classes, codes == 1
+        return classes, y == classes[1]
 
     def _weights(self, positive, sample_weight, n_samples):
         weights = checks.check_per_sample(
