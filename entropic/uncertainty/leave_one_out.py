@@ -44,8 +44,10 @@ PROJECTIONS = 128
 ROWS_A_COLUMN = 10
 # Above so many, whole numbers are no counts: one observation would be lost in rounding.
 MOST_OBSERVATIONS = 1e12
-# Seconds of a full factor that are always spent, however short the fit.
+# Seconds of a full factor that are always spent, however short the fit; and those that are spent
+# where nothing cheaper would do.
 AFFORDABLE = 0.3
+LONGEST = 60.0
 # What a fit by conjugate gradients costs, with its factors and vectors, in units of its sweeps.
 FIT_IN_SWEEPS = 3
 
@@ -108,8 +110,8 @@ def influence(sweep, box, outcome, rescale=False, always=False):
     Returns
     -------
     Influence or None
-        None where no factor fits into memory, or where a full one would cost more than the
-        fit and there are too few rows to sample.
+        None where no factor fits into memory, or where a full one would take minutes and there
+        are too few rows to sample.
     """
     stiffest = STIFFEST * box.half_width / np.sqrt(box.entropy_weight)
     root = np.maximum(box.inverse_hessian_root(outcome.state), stiffest)
@@ -164,8 +166,10 @@ def left_out(sweep, box, outcome, sample_weight=None, rescale=False, always=Fals
     found = influence(sweep, box, outcome, rescale, always)
     if found is None:
         return target.sign * scores, rows, None
-    one, whole = (target.sign * (scores + found.shift(part)) for part in (share, 1.0))
-    return one, rows, whole
+    whole = target.sign * (scores + found.shift())
+    if np.ndim(share) == 0:
+        return whole, rows, whole
+    return target.sign * (scores + found.shift(share)), rows, whole
 
 
 def observations(sample_weight, weights, n_samples):
@@ -189,6 +193,8 @@ def observations(sample_weight, weights, n_samples):
     rows : array of shape (n_samples,)
         Weights in units of one observation.
     """
+    if sample_weight is None and len(weights) == 1:
+        return 1.0, np.ones(n_samples)
     weights = np.broadcast_to(weights, n_samples)
     weights = weights / weights.max()
     share, total = 1.0, np.count_nonzero(weights)
@@ -204,38 +210,45 @@ def class_totals(positive, sample_weight):
     if sample_weight is None:
         n_good = np.count_nonzero(positive)
         return np.array([len(positive) - n_good, n_good], dtype=float)
-    _, rows = observations(sample_weight, np.asarray(sample_weight, dtype=float), len(positive))
+    given = np.atleast_1d(np.asarray(sample_weight, dtype=float))
+    _, rows = observations(given, given, len(positive))
     return np.bincount(positive, rows, minlength=2)
 
 
-def _full(work):
+def _full(sweep, outcome):
     """Seconds that each form with a full factor takes, and its bytes."""
+    work = sweep.work
     pair = SPARSE_PAIR if work.sparse else DENSE_PAIR
     through = work.entries * work.n_features * pair
     seconds = work.curvature + 3 * factor_time(work.n_features) + through
-    forms = {"features": (seconds, work.cholesky_bytes)}
+    forms = {"features": (seconds, 2 * work.cholesky_bytes)}
     if work.random_access:
-        seconds = work.outer + 4 * factor_time(work.n_samples)
-        forms["samples"] = (seconds, 2 * work.dual_bytes)
+        # rows on the flat part have no share in it
+        active = np.count_nonzero(outcome.evaluation.hessian_weights)
+        part = (active / work.n_samples) ** 2
+        seconds = work.outer * part + 4 * factor_time(active)
+        forms["samples"] = (seconds, int(2 * work.dual_bytes * part))
     return forms
 
 
-def cost(sweep):
-    """Seconds and bytes that leave-one-out scores would take, whatever there is of them."""
-    return min(_full(sweep.work).values())
+def cost(sweep, outcome):
+    """Seconds and bytes that the leave-one-out scores would take."""
+    return min(_full(sweep, outcome).values())
 
 
 def _form(sweep, outcome, always=False):
-    """The cheapest form that fits into memory and costs little beside the fit.
+    """The cheapest form that fits into memory and does not take minutes.
 
     The curvature at hand, the features' form is taken as it is: its cost is about that of one
     step. Otherwise a full factor may cost about as much as the fit did, its own factors included;
-    an estimate costs a part of it.
+    where it costs more, an estimate will do, which takes a part of it, or else the factor is
+    made all the same: a model without these scores cannot say what is certain.
     """
     if outcome.evaluation.curvature is not None:
         return "features"
     work, room = sweep.work, memory_limit()
-    full = {form: time for form, (time, n_bytes) in _full(work).items() if n_bytes <= room}
+    costs = _full(sweep, outcome)
+    full = {form: seconds for form, (seconds, n_bytes) in costs.items() if n_bytes <= room}
     if not full:
         return None
     form = min(full, key=full.get)
@@ -244,7 +257,7 @@ def _form(sweep, outcome, always=False):
     sampled = ROWS_A_COLUMN * work.n_features
     if "features" in full and work.random_access and 3 * sampled <= work.n_samples:
         return "projected"
-    return None
+    return form if full[form] <= LONGEST else None
 
 
 def _guarded(sweep, weights, root, leverage):

@@ -83,7 +83,7 @@ class UncertaintyMixin(GuaranteesMixin):
             sweep, box, outcome, sample_weight, rescale=True
         )
         if self.loo_decision_ is None:
-            seconds, n_bytes = cost(sweep)
+            seconds, n_bytes = cost(sweep, outcome)
             warnings.warn(
                 f"Leave-one-out scores would take about {seconds:.2g} s and {n_bytes / 2**30:.2g} "
                 "GiB and were not made: the model gives scores, but no band and no probabilities. "

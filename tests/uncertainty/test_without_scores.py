@@ -2,7 +2,6 @@
 
 import re
 
-import matplotlib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -15,8 +14,6 @@ from entropic.command.main import main
 from entropic.display import BoundaryDisplay, RiskCoverageDisplay, ScoreHistogramDisplay
 from entropic.uncertainty import leave_one_out, mixin
 from entropic.uncertainty.mixin import NEED_A_BAND, NEED_PROBABILITIES
-
-matplotlib.use("Agg")
 
 
 def rows(n=200, seed=0):
@@ -85,12 +82,17 @@ def test_rows_kept_aside_give_a_band(model, method, tmp_path):
     assert load_model(tmp_path / "model").band_ == model.band_
 
 
-def test_a_model_without_a_band_is_saved_and_drawn(model, tmp_path):
-    X, y = rows()
+def test_a_model_without_a_band_is_saved(model, tmp_path):
+    X, _ = rows()
     model.save(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert loaded.loo_decision_ is None and not hasattr(loaded, "band_")
     assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+def test_a_model_without_a_band_is_drawn(model):
+    pytest.importorskip("matplotlib").use("Agg")
+    X, y = rows()
     assert ScoreHistogramDisplay.from_estimator(model, X, y).band is None
     assert BoundaryDisplay.from_estimator(model, X, y).band is None
     assert RiskCoverageDisplay.from_estimator(model, X, y).area < 0.5
@@ -114,16 +116,36 @@ def test_a_search_for_scores_only():
 def test_scores_that_were_not_affordable_are_missed_aloud(monkeypatch):
     """Training scores never take their place."""
     X, y = rows()
-    monkeypatch.setattr(leave_one_out, "memory_limit", lambda: 0)
-    monkeypatch.setattr(leave_one_out, "_form", lambda *state: None)
+    for name in ("AFFORDABLE", "FIT_IN_SWEEPS", "LONGEST"):
+        monkeypatch.setattr(leave_one_out, name, 0.0)
+    monkeypatch.setattr(leave_one_out, "ROWS_A_COLUMN", 1000)
     expected = r"take about \S+ s and \S+ GiB and were not made.*no band and no probabilities"
     with pytest.warns(UserWarning, match=expected) as caught:
-        model = EntropicClassifier().fit(X, y)
+        model = EntropicClassifier(solver="spectral").fit(X, y)
     assert caught[0].filename == __file__
     assert model.loo_decision_ is None and not hasattr(model, "predict_proba")
     with pytest.raises(AttributeError, match="more time or memory than there was"):
         _ = model.band_
     assert set(model.predict(X)) == {"yes", "no"}
+    # too little memory for any factor
+    monkeypatch.setattr(leave_one_out, "LONGEST", 60.0)
+    monkeypatch.setattr(leave_one_out, "memory_limit", lambda: 0)
+    with pytest.warns(UserWarning, match=expected):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("n_columns", [3, 200])
+def test_a_factor_is_made_where_nothing_cheaper_would_do(monkeypatch, n_columns):
+    """However short the fit: in either form, and with the same scores."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, n_columns))
+    y = X[:, 0] + rng.normal(size=60) > 0
+    settings = dict(solver="spectral", tol=1e-11)
+    expected = EntropicClassifier(**settings).fit(X, y).loo_decision_
+    monkeypatch.setattr(leave_one_out, "AFFORDABLE", 0.0)
+    monkeypatch.setattr(leave_one_out, "FIT_IN_SWEEPS", 0.0)
+    monkeypatch.setattr(leave_one_out, "_projected", None)
+    assert_array_equal(EntropicClassifier(**settings).fit(X, y).loo_decision_, expected)
 
 
 @pytest.mark.parametrize("value", [None, 1, "yes"])
@@ -133,6 +155,8 @@ def test_the_parameter_is_a_flag(value):
 
 
 def test_the_command_without_leave_one_out(tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("clevercsv")
     X, y = rows()
     table = tmp_path / "table.csv"
     lines = [f"{a},{b},{label}" for (a, b), label in zip(X.tolist(), y, strict=True)]
