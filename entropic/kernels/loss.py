@@ -65,7 +65,7 @@ class Loss:
             second = np.where(log_margin >= 0, 0.0, second)
         return second
 
-    def gaps(self, scaled_multipliers, functional_margins):
+    def gaps(self, scaled_multipliers, functional_margins, log_margins=None):
         """Each sample's part of the duality gap: never negative, computed without cancellation.
 
         With x the best log-margin for t, mu the scaled multiplier and ``d = x + mu``::
@@ -73,7 +73,7 @@ class Loss:
             l(t) + e^(-mu) + slack/2 mu^2 + mu t = e^x (d - 1) + e^(-mu) + slack/2 d^2
 
         and ``mu (t - 1)`` besides where the inequality form is flat. It vanishes for the
-        multipliers ``mu = -l'(t)``.
+        multipliers ``mu = -l'(t)``. The log-margins may be given where they are known.
         """
         with np.errstate(over="ignore"):
             if self.slack == 0:
@@ -81,7 +81,7 @@ class Loss:
                 return np.abs(
                     scaled_multipliers * (functional_margins - np.exp(-scaled_multipliers))
                 )
-            log_margin = self.log_margin(functional_margins)
+            log_margin = self.log_margin(functional_margins) if log_margins is None else log_margins
             d, best = log_margin + scaled_multipliers, np.exp(log_margin)
             series = d * d * (0.5 - d * (1 / 6 - d * (1 / 24 - d / 120)))
             near = best * np.where(np.abs(d) < 1e-2, series, d + np.expm1(-np.maximum(d, -1.0)))

@@ -86,7 +86,7 @@ class Sweep:
         """The unit in which ``tol`` is meant."""
         return self.target.total_weight(self.n_samples)
 
-    @property
+    @cached_property
     def counted(self):
         """Mask of the samples that have weight."""
         return np.broadcast_to(self.target.weights > 0, self.n_samples)
@@ -99,12 +99,14 @@ class Sweep:
     def _of_design(self, design):
         other = copy.copy(self)
         vars(other).pop("work", None)
+        vars(other).pop("counted", None)
         other.design = design
         return other
 
     def with_target(self, **changes):
         """The same rows with another loss, other weights or another offset."""
         other = copy.copy(self)
+        vars(other).pop("counted", None)
         other.target = replace(self.target, **changes)
         return other
 

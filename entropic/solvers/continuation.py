@@ -13,7 +13,7 @@ import math
 from dataclasses import replace
 
 from .ending import Ending, Goal
-from .newton import newton
+from .newton import new_history, newton
 from .newton_steps import choose_step
 from .outcome import Status
 from .primal_dual.kkt import solve_pair
@@ -75,7 +75,7 @@ class Path:
         self.max_iter, self.callback, self.goal = max_iter or STEPS, callback, goal
         self.judge = goal or Goal(sweep, box, tol)
         self.n_iter, self.interrupted = 0, False
-        self.history = {"gap": [], "objective": [], "step": [], "linear": [], "inner": []}
+        self.history = new_history()
 
     @property
     def left(self):
@@ -87,13 +87,7 @@ class Path:
 
     def newton(self, start, max_iter=None, stage=None, tol=None):
         """A run of Newton's method, on the problem itself or on a stage before it."""
-        before = self.n_iter
         sweep = self.sweep if stage is None else stage
-
-        def callback(figures):
-            figures["iteration"] += before
-            return self.interrupted or (self.callback is not None and self.callback(figures))
-
         ending = newton(
             sweep,
             self.box,
@@ -101,14 +95,14 @@ class Path:
             tol=self.tol if tol is None else tol,
             max_iter=self.left if max_iter is None else min(max_iter, self.left),
             start=start,
-            callback=callback,
+            callback=self.callback,
             goal=self.goal if stage is None else None,
+            n_before=self.n_iter,
+            history=self.history,
         )
-        self.n_iter += ending.n_iter
+        self.n_iter = ending.n_iter
         self.interrupted |= ending.stopped is Status.INTERRUPTED
-        for name, values in self.history.items():
-            values.extend(ending.history[name])
-        return replace(ending, n_iter=self.n_iter, history=self.history)
+        return ending
 
     def down(self, slack, state):
         """Newton at ``slack``, then at a tenth of it, and so on down to the slack wanted."""
@@ -170,7 +164,8 @@ class Path:
             self.history,
             x,
         )
-        if self._certificate(ending).reached:
+        ending = replace(ending, certificate=self._certificate(ending))
+        if ending.certificate.reached:
             return replace(ending, stopped=Status.CONVERGED)
         if self.exhausted:
             stopped = Status.INTERRUPTED if self.interrupted else Status.MAX_ITER
@@ -185,7 +180,9 @@ class Path:
                 # why the path as a whole stopped is what its last stage says
                 keep = other.stopped is Status.CONVERGED
                 one = other if keep else replace(other, stopped=one.stopped)
-        return replace(one, n_iter=self.n_iter, history=self.history)
+        return replace(one, n_iter=self.n_iter)
 
     def _certificate(self, ending):
+        if ending.certificate is not None:
+            return ending.certificate
         return self.judge.certify(ending.state, ending.evaluation, ending.scaled_multipliers)

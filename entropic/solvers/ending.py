@@ -50,6 +50,8 @@ class Ending:
         Proved upper bound on every margin in the box, where one was looked for; else NaN.
     inseparable : bool
         Whether it proves that nothing separates.
+    certificate : Certificate or None
+        Of this point, where the solver has asked for it.
     """
 
     state: np.ndarray
@@ -61,6 +63,7 @@ class Ending:
     scaled_multipliers: np.ndarray | None = None
     margin_bound: float = math.nan
     inseparable: bool = False
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True)
@@ -239,7 +242,7 @@ def conclude(goal, ending):
     Outcome
     """
     sweep, evaluation, x = goal.sweep, ending.evaluation, ending.scaled_multipliers
-    certificate = goal.certify(ending.state, evaluation, x)
+    certificate = ending.certificate or goal.certify(ending.state, evaluation, x)
     if ending.stopped is Status.INTERRUPTED:
         status = Status.INTERRUPTED
     elif certificate.reached:

@@ -23,7 +23,19 @@ HALVINGS = 60
 KINK_ROUNDS = 8
 
 
-def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None, goal=None):
+def newton(
+    sweep,
+    box,
+    step,
+    *,
+    tol,
+    max_iter,
+    start=None,
+    callback=None,
+    goal=None,
+    n_before=0,
+    history=None,
+):
     """Minimise the box's entropy plus the sweep's loss.
 
     Parameters
@@ -40,6 +52,8 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None, goal=N
         Called with a dict of the step's figures; returning True stops.
     goal : Goal or None
         Where given, what its certificate says of the gap must be within the goal as well.
+    n_before, history : int, dict of lists or None
+        Steps already made by other stages, and what they have recorded; added to.
 
     Returns
     -------
@@ -51,11 +65,16 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None, goal=N
     search = _Search(sweep, box, step, tol * sweep.total_weight)
     state = np.zeros(sweep.n_features) if start is None else np.array(start, dtype=np.float64)
     at = search.point(state)
-    history = {"gap": [], "objective": [], "step": [], "linear": [], "inner": []}
+    history = new_history() if history is None else history
     length, n_iter, figures = 0.0, 0, {"linear": "", "inner": 0}
-    stopped, polished = None, False
+    stopped, polished, certificate = None, False, None
     while True:
-        figures = {"iteration": n_iter, "gap": at.gap, "objective": at.objective, **figures}
+        figures = {
+            "iteration": n_before + n_iter,
+            "gap": at.gap,
+            "objective": at.objective,
+            **figures,
+        }
         for name, values in history.items():
             values.append(length if name == "step" else figures[name])
         if callback is not None and callback(figures):
@@ -65,7 +84,8 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None, goal=N
         # At the goal the next factor is all but paid for: one step more squares the gap.
         if near and (polished or at.gap == 0 or n_iter >= max_iter or not step.polishes):
             at = search.with_samples(at)
-            if goal is None or goal.certify(at.state, at.evaluation).reached:
+            certificate = goal and goal.certify(at.state, at.evaluation)
+            if certificate is None or certificate.reached:
                 stopped = Status.CONVERGED
                 break
         if n_iter >= max_iter:
@@ -74,14 +94,29 @@ def newton(sweep, box, step, *, tol, max_iter, start=None, callback=None, goal=N
         following, length = search.advance(at, last=near and not polished)
         if following is None:
             at = search.with_samples(at)
-            reached = near and (goal is None or goal.certify(at.state, at.evaluation).reached)
+            certificate = goal and goal.certify(at.state, at.evaluation)
+            reached = near and (certificate is None or certificate.reached)
             stopped = Status.CONVERGED if reached else Status.PRECISION
             break
+        certificate = None
         polished, n_iter, figures = near, n_iter + 1, step.figures
         # near the goal only a smaller gap is progress
         at = following if not (near and following.gap > at.gap) else at
     at = search.with_samples(at)
-    return Ending(at.state, at.evaluation, stopped, step.name, n_iter, history)
+    return Ending(
+        at.state,
+        at.evaluation,
+        stopped,
+        step.name,
+        n_before + n_iter,
+        history,
+        certificate=certificate,
+    )
+
+
+def new_history():
+    """Empty lists for what Newton's steps and others on the way record."""
+    return {"gap": [], "objective": [], "step": [], "linear": [], "inner": []}
 
 
 @dataclass(frozen=True)

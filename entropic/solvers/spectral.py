@@ -107,14 +107,12 @@ class _Ascent:
         most, aim = self.n_iter + max_iter, tol
         for _ in range(TIGHTER_RUNS):
             ending = self._run(aim, most - self.n_iter, callback)
-            if ending.stopped is not Status.CONVERGED or self._proved(goal, ending):
+            x = ending.scaled_multipliers
+            certificate = goal.certify(ending.state, ending.evaluation, x)
+            if ending.stopped is not Status.CONVERGED or certificate.reached:
                 break
             aim *= 0.1
-        return ending
-
-    @staticmethod
-    def _proved(goal, ending):
-        return goal.certify(ending.state, ending.evaluation, ending.scaled_multipliers).reached
+        return replace(ending, certificate=certificate)
 
     def _run(self, tol, max_iter, callback):
         sweep, record = self.sweep, np.empty((RECORDED, len(FIGURES)))

@@ -53,19 +53,23 @@ def pair_at(sweep, box, state, x, surplus=None, dual_residual=0.0):
     ``D^T lambda`` would be a large move of the coefficients.
     """
     target, loss, coef = sweep.target, sweep.target.loss, box.coef(state)
-    t = sweep.matvec_signed(coef) - target.offset
     # stopped short of overflow: steps that far are refused anyway
     margins = np.exp(np.minimum(-x, 700.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if loss.slack == 0:
+            # -x is the log-margin where the constraint is exact
+            t, log_margins = sweep.matvec_signed(coef) - target.offset, -x
+            value = float(np.sum(target.weights * loss.value(-x)))
+        else:
+            at = sweep.evaluate(coef, samples=True)
+            t, log_margins, value = at.functional_margins, at.log_margins, at.value
+        gap = float(np.sum(target.weights * loss.gaps(x, t, log_margins)))
+        if np.any(dual_residual):
+            gap += box.gap(state, box.slope(state) - dual_residual)
     primal_residual = t - margins + loss.slack * x
     if surplus is not None:
         primal_residual = primal_residual - surplus
-    with np.errstate(over="ignore", invalid="ignore"):
-        gap = float(np.sum(target.weights * loss.gaps(x, t)))
-        if np.any(dual_residual):
-            gap += box.gap(state, box.slope(state) - dual_residual)
-        # -x is the log-margin where the constraint is exact
-        log_margins = -x if loss.slack == 0 else loss.log_margin(t)
-        objective = box.value(state) + float(np.sum(target.weights * loss.value(log_margins)))
+    objective = box.value(state) + value
     size = float(np.linalg.norm(primal_residual[sweep.counted]))
     return Pair(state, x, surplus, dual_residual, primal_residual, margins, gap, objective, size)
 
