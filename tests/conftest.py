@@ -1,6 +1,7 @@
 """What every test shares: one package under test, also in the processes that tests start."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -16,6 +17,11 @@ os.environ["PYTHONSAFEPATH"] = "1"
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(Path(entropic.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
+
+# A shell that starts pytest in the background has it ignore Ctrl-C, and the processes that tests
+# start and interrupt as well.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes is the machine's affair.
 settings.register_profile("untimed", deadline=None)
