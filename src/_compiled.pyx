@@ -8,9 +8,11 @@ come as a :class:`RowView`.
 import os
 
 import numpy as np
+from scipy.linalg import cython_blas
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.stdint cimport int8_t, int64_t
 
 cdef extern from "levels.h" nogil:
@@ -74,11 +76,14 @@ cdef extern from "sweep.h" nogil:
         const rows *view, const double *weights, ptrdiff_t weights_step, double total,
         int n_threads, double *mean, double *variance)
 
+cdef extern from "blas.h" nogil:
+    void blas_load(void *dsyrk, void *dgemm)
+
 cdef extern from "curvature.h" nogil:
     int curvature_fits "IN_USE(curvature_fits)"(const rows *view)
     int sweep_curvature "IN_USE(sweep_curvature)"(
         const rows *view, const double *bend, int n_threads, double *out)
-    int sweep_outer "IN_USE(sweep_outer)"(
+    int sweep_gram "IN_USE(sweep_gram)"(
         const rows *view, const double *scale, int n_threads, double *out)
     void sweep_pairs "IN_USE(sweep_pairs)"(
         const rows *view, const double *matrix, int n_threads, double *out)
@@ -90,6 +95,17 @@ cdef extern from "threads.h" nogil:
     int c_max_threads "max_threads"()
     int chunks_stopped(int forget)
     void chunks_listen(int (*listener)() noexcept nogil)
+
+cdef void *blas_routine(name, sizes) except NULL:
+    """Address of a routine of SciPy's BLAS whose first arguments after the flags are ints."""
+    capsule = cython_blas.__pyx_capi__[name]
+    cdef const char *signature = PyCapsule_GetName(capsule)
+    if not signature.startswith(b"void (char *, char *, " + b"int *, " * sizes):
+        raise ImportError(f"SciPy's BLAS has a {name} of other arguments: {signature.decode()}")
+    return PyCapsule_GetPointer(capsule, signature)
+
+
+blas_load(blas_routine("dsyrk", 2), blas_routine("dgemm", 3))
 
 # What stopped the sweep of the main thread, the only one that signals reach.
 cdef object stopped_by = None
@@ -379,7 +395,7 @@ def gram(RowView view, scale, n_threads=1):
     cdef double[:, ::1] out = np.empty((view.rows.n_samples, view.rows.n_samples))
     cdef int threads = usable(n_threads), status
     with nogil:
-        status = sweep_outer(&view.rows, &v[0], threads, &out[0, 0])
+        status = sweep_gram(&view.rows, &v[0], threads, &out[0, 0])
     check(status)
     return out.base
 

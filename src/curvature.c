@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu.h"
-#include "panels.h"
+#include "bands.h"
+#include "blas.h"
+#include "micro_tile.h"
 #include "sweep.h"
 #include "threads.h"
-#include "tiles.h"
 
 enum {
+    MICRO_TILE_SUM = 64,/* columns below which micro-tiles are faster than the BLAS */
     WIDEST_SUM = 256,   /* columns up to which each chunk of rows sums a matrix of its own */
     JUDGED_ROWS = 2048  /* of sparse rows, whose entries tell where the work is */
 };
@@ -21,29 +22,60 @@ int curvature_fits(const rows *view)
     return view->n_columns < WIDEST_SUM;
 }
 
+/* Numbers from a row of a copy to the next. */
+static ptrdiff_t copy_length(ptrdiff_t n)
+{
+    return (n + 3) / 4 * 4;
+}
+
 size_t curvature_scratch(const rows *view)
 {
     if (view->kind == ROWS_SPARSE) return 0;
-    return panel_size(view->n_columns + 1, PANEL_DEPTH);
+    return (size_t)(CURVATURE_ROWS * copy_length(view->n_columns + 1) + MICRO_TILE_PAST);
+}
+
+static void begin_band(curvature_sum *sum, const rows *view, ptrdiff_t first, ptrdiff_t stop,
+                       double *matrix, double *scratch)
+{
+    *sum = (curvature_sum){view, matrix, scratch, first, stop, 0, 0};
+    if (view->kind != ROWS_SPARSE) sum->ld = copy_length(view->n_columns + 1 - first);
 }
 
 void curvature_begin(curvature_sum *sum, const rows *view, double *matrix, double *scratch)
 {
-    sum->view = view;
-    sum->matrix = matrix;
-    sum->strips = scratch;
-    sum->filled = 0;
-    if (view->kind != ROWS_SPARSE)
-        memset(scratch, 0, curvature_scratch(view) * sizeof(double));
+    begin_band(sum, view, 0, view->n_columns + 1, matrix, scratch);
 }
 
-/* Multiply out the rows packed so far. */
+static int by_micro_tiles(const rows *view)
+{
+    return view->n_columns < MICRO_TILE_SUM;
+}
+
+/* Multiply out the rows collected so far. */
 static void flush(curvature_sum *sum)
 {
-    ptrdiff_t n = sum->view->n_columns + 1;
-    for (ptrdiff_t task = 0; task < symmetric_tasks(n); task++)
-        symmetric_tiles(sum->strips, sum->filled, PANEL_DEPTH, n, task, sum->matrix, n);
+    ptrdiff_t n = sum->view->n_columns + 1, width = sum->stop - sum->first, ld = sum->ld;
+    ptrdiff_t below = n - sum->stop, depth = sum->filled;
+    double *matrix = sum->matrix + sum->first * n + sum->first;
     sum->filled = 0;
+    if (by_micro_tiles(sum->view)) {
+        micro_tile_squares(sum->copy, ld, depth, n, matrix, n);
+        return;
+    }
+    blas_squares(sum->copy, ld, depth, width, matrix, n);
+    if (below > 0)
+        blas_product(sum->copy + width, ld, 1, sum->copy, ld, 0, below, width, depth,
+                     matrix + width * n, n);
+}
+
+/* Collect some rows of a block. */
+static void collect(curvature_sum *sum, const block *b, ptrdiff_t row, ptrdiff_t count,
+                    const double *root)
+{
+    ptrdiff_t n = sum->view->n_columns + 1;
+    submatrix p = {row, count, sum->first, n - sum->first, root + row, NULL};
+    block_copy(b, &p, sum->copy + sum->filled * sum->ld, sum->ld);
+    sum->filled += count;
 }
 
 /* Which pairs of which rows go into a matrix: those whose later entry lies in some columns. */
@@ -76,10 +108,21 @@ void curvature_add(curvature_sum *sum, const block *b, const double *bend)
         return;
     }
     double root[CURVATURE_ROWS];
-    if (sum->filled + b->count > PANEL_DEPTH) flush(sum);
     for (ptrdiff_t i = 0; i < b->count; i++) root[i] = sqrt(bend[i]);
-    block_pack_columns(b, root, sum->filled, PANEL_DEPTH, sum->strips);
-    sum->filled += b->count;
+    if (by_micro_tiles(sum->view)) {
+        if (sum->filled + b->count > CURVATURE_ROWS) flush(sum);
+        collect(sum, b, 0, b->count, root);
+        return;
+    }
+    /* rows of no weight, such as the flat ones of the inequality form, are left out */
+    for (ptrdiff_t begin = 0, end; begin < b->count; begin = end) {
+        ptrdiff_t most = begin + CURVATURE_ROWS - sum->filled;
+        if (most > b->count) most = b->count;
+        for (end = begin; end < most && root[end] != 0; end++) continue;
+        if (end > begin) collect(sum, b, begin, end - begin, root);
+        if (sum->filled == CURVATURE_ROWS) flush(sum);
+        while (end < b->count && root[end] == 0) end++;
+    }
 }
 
 void curvature_end(curvature_sum *sum)
@@ -152,29 +195,29 @@ static int curvature_by_chunks(const rows *view, const double *bend, int n_threa
     return status;
 }
 
-static ptrdiff_t rows_of_panel(const panels *p)
+static void curvature_band(const bands *s, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t first,
+                           ptrdiff_t stop, double *matrix, double *scratch)
 {
-    return p->used;
+    curvature_sum sum;
+    ptrdiff_t most = block_rows(s->view), count;
+    if (most > CURVATURE_ROWS) most = CURVATURE_ROWS;
+    begin_band(&sum, s->view, first, stop, matrix, scratch);
+    for (; begin < end; begin += count) {
+        block b;
+        count = end - begin < most ? end - begin : most;
+        block_open_copy(&b, s->view, begin, count, scratch + curvature_scratch(s->view));
+        curvature_add(&sum, &b, s->scale + begin);
+    }
+    curvature_end(&sum);
 }
 
-static void pack_columns_task(void *work, ptrdiff_t task, int worker)
+/* Too wide for a matrix a chunk. */
+static int curvature_by_bands(const rows *view, const double *bend, int n_threads, double *out)
 {
-    panels *p = work;
-    ptrdiff_t begin = task * PACK_ROWS, count = p->used - begin;
-    if (count > PACK_ROWS) count = PACK_ROWS;
-    double root[PACK_ROWS];
-    block b;
-    block_open(&b, p->view, p->first + begin, count, p->scratch + (size_t)worker * p->scratch_size);
-    for (ptrdiff_t i = 0; i < count; i++) root[i] = sqrt(p->scale[p->first + begin + i]);
-    block_pack_columns(&b, root, begin, PANEL_DEPTH, p->strips);
-}
-
-/* Too wide for a matrix a chunk: the vectors are the columns. */
-static int curvature_by_panels(const rows *view, const double *bend, int n_threads, double *out)
-{
-    panels p = {.view = view, .scale = bend, .out = out, .n = view->n_columns + 1,
-                .length = view->n_samples};
-    return panels_multiply(&p, rows_of_panel, pack_columns_task, n_threads);
+    bands s = {.view = view, .scale = bend, .n = view->n_columns + 1, .length = view->n_samples,
+               .body = curvature_band};
+    s.scratch_size = curvature_scratch(view) + block_copy_scratch(view, CURVATURE_ROWS);
+    return bands_multiply(&s, n_threads, out);
 }
 
 /* One part of the columns: the pairs whose later entry lies in it, from all rows. */
@@ -231,5 +274,5 @@ int sweep_curvature(const rows *view, const double *bend, int n_threads, double 
 {
     if (curvature_fits(view)) return curvature_by_chunks(view, bend, n_threads, out);
     if (view->kind == ROWS_SPARSE) return curvature_by_parts(view, bend, n_threads, out);
-    return curvature_by_panels(view, bend, n_threads, out);
+    return curvature_by_bands(view, bend, n_threads, out);
 }

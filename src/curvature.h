@@ -1,5 +1,5 @@
 /* Second-order sweeps: sums of outer products of rows. What each computes is said in
- * solve/numpy_sweeps.py. All return 0, or -1 when there is no memory for their work arrays. */
+ * kernels/numpy_sweeps.py. All return 0, or -1 when there is no memory for their work arrays. */
 #ifndef ENTROPIC_CURVATURE_H
 #define ENTROPIC_CURVATURE_H
 
@@ -12,11 +12,13 @@ int curvature_fits(const rows *view);
 
 /* [Z 1]^T diag(bend) [Z 1] summed over blocks of rows by one thread, into a matrix that starts
  * at zero. Only curvature_fold makes the matrix symmetric, so that sums of several may be added
- * before. */
+ * before. Of dense rows, those of some weight are collected in a copy, times its root, until they
+ * are enough for a product. */
 typedef struct {
     const rows *view;
-    double *matrix, *strips, *root;
-    ptrdiff_t filled;
+    double *matrix, *copy;
+    ptrdiff_t first, stop;              /* columns of the matrix: from the diagonal down */
+    ptrdiff_t ld, filled;
 } curvature_sum;
 
 /* The most rows a block may have. */
@@ -30,7 +32,7 @@ void curvature_fold(const rows *view, double *matrix);
 
 int sweep_curvature(const rows *view, const double *bend, int n_threads, double *out);
 
-int sweep_outer(const rows *view, const double *scale, int n_threads, double *out);
+int sweep_gram(const rows *view, const double *scale, int n_threads, double *out);
 
 /* factor has n_columns + 1 rows of `width` numbers. */
 int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int n_threads,

@@ -47,7 +47,7 @@ static ALWAYS_INLINE void NAME(pack_rows)(const T *a, ptrdiff_t stride, ptrdiff_
         for (ptrdiff_t j = 0; j < n; j++) out[j * ld + i] = READ(a + i * stride, j);
 }
 
-CLONES static void NAME(dense_pack)(const rows *view, ptrdiff_t start, ptrdiff_t count,
+static void NAME(dense_pack)(const rows *view, ptrdiff_t start, ptrdiff_t count,
                                     double *out, ptrdiff_t ld)
 {
     const char *first = view->values + start * view->row_stride;
@@ -63,61 +63,66 @@ CLONES static void NAME(dense_pack)(const rows *view, ptrdiff_t start, ptrdiff_t
         NAME(pack_rows)((const T *)first, view->row_stride / size, count, n, NULL, 0, out, ld);
 }
 
-/* out[i * ld + j] = z_ij. */
-CLONES static void NAME(dense_copy)(const rows *view, ptrdiff_t start, ptrdiff_t count,
-                                    double *restrict out, ptrdiff_t ld)
+/* Rows of a part, whose numbers lie side by side. */
+static ALWAYS_INLINE void NAME(copy_rows)(const T *a, ptrdiff_t stride, const submatrix *p,
+                                          const double *centre, int centred,
+                                          double *restrict out, ptrdiff_t ld)
 {
-    const char *first = view->values + start * view->row_stride;
-    for (ptrdiff_t i = 0; i < count; i++)
-        for (ptrdiff_t j = 0; j < view->n_columns; j++) {
-            T value;
-            memcpy(&value, first + i * view->row_stride + j * view->column_stride, sizeof value);
-            out[i * ld + j] = (double)value - (view->centre ? view->centre[j] : 0.0);
-        }
-}
-
-/* strips[(j/4) depth 4 + (first + i) 4 + j%4] = scale_i z_ij. */
-CLONES static void NAME(dense_pack_columns)(const block *b, const double *restrict scale,
-                                            ptrdiff_t first, ptrdiff_t depth,
-                                            double *restrict strips)
-{
-    const T *a = (const T *)b->values;
-    const double *centre = b->centre;
-    ptrdiff_t n = b->rows->n_columns;
-    for (ptrdiff_t j = 0; j < n; j++) {
-        double *restrict out = strips + (j / 4) * depth * 4 + first * 4 + j % 4;
-        double m = centre ? centre[j] : 0.0;
-        if (b->kind == ROWS_COLUMNS) {
-            const T *restrict x = a + j * b->stride;
-            for (ptrdiff_t i = 0; i < b->count; i++) out[4 * i] = (x[i] - m) * scale[i];
-        } else if (j % 4 == 0 && j + 4 <= n) {
-            double m0[4] = {m, 0, 0, 0};
-            if (centre) memcpy(m0, centre + j, sizeof m0);
-            for (ptrdiff_t i = 0; i < b->count; i++) {
-                const T *restrict x = a + i * b->stride + j;
-                for (int k = 0; k < 4; k++) out[4 * i + k] = (x[k] - m0[k]) * scale[i];
-            }
-            j += 3;
-        } else {
-            for (ptrdiff_t i = 0; i < b->count; i++)
-                out[4 * i] = (a[i * b->stride + j] - m) * scale[i];
-        }
+    for (ptrdiff_t i = 0; i < p->n_rows; i++) {
+        const T *restrict x = a + i * stride;
+        double *restrict to = out + i * ld, r = p->row_scale ? p->row_scale[i] : 1.0;
+#pragma omp simd
+        for (ptrdiff_t j = 0; j < p->n_columns; j++) to[j] = READ(x, j) * r;
     }
 }
 
-/* strips[(i/4) depth 4 + j 4 + i%4] = scale_(first + j) z_i(first + j), for `depth` columns. */
-CLONES static void NAME(dense_pack_rows)(const block *b, const double *restrict scale,
-                                         ptrdiff_t first, ptrdiff_t depth, ptrdiff_t ld,
-                                         double *restrict strips)
+/* Columns of a part, whose numbers lie side by side, turned in squares of four by four. */
+static ALWAYS_INLINE void NAME(copy_columns)(const T *a, ptrdiff_t stride, const submatrix *p,
+                                             const double *centre, int centred,
+                                             double *restrict out, ptrdiff_t ld)
 {
-    const T *a = (const T *)b->values;
-    ptrdiff_t row = b->kind == ROWS_CONTIGUOUS ? b->stride : 1;
-    ptrdiff_t column = b->kind == ROWS_CONTIGUOUS ? 1 : b->stride;
-    for (ptrdiff_t i = 0; i < b->count; i++) {
-        double *restrict out = strips + (i / 4) * ld * 4 + i % 4;
-        for (ptrdiff_t j = first; j < first + depth; j++) {
-            double z = (double)a[i * row + j * column] - (b->centre ? b->centre[j] : 0.0);
-            out[4 * (j - first)] = z * scale[j];
+    ptrdiff_t whole_rows = p->n_rows / 4 * 4, whole_columns = p->n_columns / 4 * 4;
+    const double *row_scale = p->row_scale;
+    for (ptrdiff_t j = 0; j < whole_columns; j += 4)
+        for (ptrdiff_t i = 0; i < whole_rows; i += 4) {
+            const T *x = a + j * stride + i;
+            quad r[4] = {QUAD_LOAD(x), QUAD_LOAD(x + stride), QUAD_LOAD(x + 2 * stride),
+                         QUAD_LOAD(x + 3 * stride)};
+            quad_transpose(&r[0], &r[1], &r[2], &r[3]);
+            for (int k = 0; k < 4; k++) {
+                if (centred) r[k] = quad_minus(r[k], quad_load_double(centre + j));
+                if (row_scale) r[k] = quad_times(r[k], quad_all(row_scale[i + k]));
+                quad_store(out + (i + k) * ld + j, r[k]);
+            }
         }
+    for (ptrdiff_t i = 0; i < p->n_rows; i++)
+        for (ptrdiff_t j = i < whole_rows ? whole_columns : 0; j < p->n_columns; j++)
+            out[i * ld + j] = ((double)a[j * stride + i] - (centred ? centre[j] : 0.0))
+                            * (row_scale ? row_scale[i] : 1.0);
+}
+
+/* out[i * ld + j] = row_scale_i z_ij for a part of the rows from `start` on. */
+static void NAME(dense_copy)(const rows *view, ptrdiff_t start, const submatrix *p,
+                                    double *restrict out, ptrdiff_t ld)
+{
+    ptrdiff_t down = view->row_stride, right = view->column_stride, size = (ptrdiff_t)sizeof(T);
+    const char *first = view->values + (start + p->row) * down + p->column * right;
+    const double *centre = view->centre ? view->centre + p->column : NULL;
+    const T *a = (const T *)first;
+    int whole = (uintptr_t)first % sizeof(T) == 0;
+    if (whole && right == size && down % size == 0) {
+        if (centre) NAME(copy_rows)(a, down / size, p, centre, 1, out, ld);
+        else NAME(copy_rows)(a, down / size, p, NULL, 0, out, ld);
+    } else if (whole && down == size && right % size == 0) {
+        if (centre) NAME(copy_columns)(a, right / size, p, centre, 1, out, ld);
+        else NAME(copy_columns)(a, right / size, p, NULL, 0, out, ld);
+    } else {
+        for (ptrdiff_t i = 0; i < p->n_rows; i++)
+            for (ptrdiff_t j = 0; j < p->n_columns; j++) {
+                T value;
+                memcpy(&value, first + i * down + j * right, sizeof value);
+                out[i * ld + j] = ((double)value - (centre ? centre[j] : 0.0))
+                                * (p->row_scale ? p->row_scale[i] : 1.0);
+            }
     }
 }

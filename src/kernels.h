@@ -13,7 +13,7 @@
 #define EACH_KERNEL(X)                                                                           \
     X(box_coef_at) X(box_gap) X(box_moved) X(box_scale_at) X(box_value_at) X(curvature_fits)     \
     X(loss_block) X(loss_of) X(loss_prepare) X(rows_choose_kind) X(spectral_iterate)             \
-    X(sweep_adjoint) X(sweep_curvature) X(sweep_evaluate) X(sweep_moments) X(sweep_outer)        \
+    X(sweep_adjoint) X(sweep_curvature) X(sweep_evaluate) X(sweep_gram) X(sweep_moments)        \
     X(sweep_pairs) X(sweep_product) X(sweep_quadratic) X(sweep_scores)
 
 /* The underscore keeps level.h from renaming members. */

@@ -107,7 +107,10 @@ void monomial_block_open(block *b, const rows *view, ptrdiff_t start, ptrdiff_t 
     b->values = (const char *)scratch;
     b->is_float = 0;
     b->centre = NULL;
-    rows_copy(m->features, start, count, scratch, b->stride);
+    block features;
+    submatrix all = {0, count, 0, m->features->n_columns, NULL, NULL};
+    block_open_copy(&features, m->features, start, count, NULL);
+    block_copy(&features, &all, scratch, b->stride);
     expand(m, count, b->stride, scratch);
     /* the padding, and the second row of an odd pair */
     ptrdiff_t last = last_place(m), before = (ptrdiff_t)m->offsets[m->degree - 2];
@@ -354,44 +357,22 @@ void monomial_block_add_squares(const block *b, const double *share, const doubl
     }
 }
 
-static ALWAYS_INLINE void columns_run(ptrdiff_t from, ptrdiff_t to, double factor,
-                                      const double *restrict values, ptrdiff_t depth,
-                                      double *restrict out)
-{
-    for (ptrdiff_t k = from; k < to; k++)
-        out[(k / 4) * depth * 4 + k % 4] = factor * values[k - from];
-}
-
-void monomial_block_pack_columns(const block *b, const double *scale, ptrdiff_t first,
-                                 ptrdiff_t depth, double *strips)
-{
-    for (ptrdiff_t i = 0; i < b->count; i++) {
-        const double *row = row_of(b, i);
-#define USE(from, to, factor, values) \
-    columns_run(from, to, scale[i] * (factor), values, depth, strips + (first + i) * 4)
-        EACH_RUN(b, row, USE);
-#undef USE
-    }
-}
-
-static ALWAYS_INLINE void rows_run(ptrdiff_t from, ptrdiff_t to, double factor,
-                                   const double *restrict values, ptrdiff_t first,
-                                   ptrdiff_t depth, const double *restrict scale,
+static ALWAYS_INLINE void copy_run(ptrdiff_t from, ptrdiff_t to, double factor,
+                                   const double *restrict values, const submatrix *p,
                                    double *restrict out)
 {
-    ptrdiff_t k = from > first ? from : first;
-    ptrdiff_t end = to < first + depth ? to : first + depth;
-    for (; k < end; k++) out[4 * (k - first)] = factor * values[k - from] * scale[k];
+    ptrdiff_t begin = from > p->column ? from : p->column, end = p->column + p->n_columns;
+    if (end > to) end = to;
+#pragma omp simd
+    for (ptrdiff_t k = begin; k < end; k++) out[k - p->column] = factor * values[k - from];
 }
 
-void monomial_block_pack_rows(const block *b, const double *scale, ptrdiff_t first,
-                              ptrdiff_t depth, ptrdiff_t ld, double *strips)
+void monomial_block_copy(const block *b, const submatrix *p, double *out, ptrdiff_t ld)
 {
-    for (ptrdiff_t i = 0; i < b->count; i++) {
-        const double *row = row_of(b, i);
-        double *out = strips + (i / 4) * ld * 4 + i % 4;
-#define USE(from, to, factor, values) \
-    rows_run(from, to, factor, values, first, depth, scale, out)
+    for (ptrdiff_t i = 0; i < p->n_rows; i++) {
+        const double *row = row_of(b, p->row + i);
+        double scale = p->row_scale ? p->row_scale[i] : 1.0;
+#define USE(from, to, factor, values) copy_run(from, to, scale * (factor), values, p, out + i * ld)
         EACH_RUN(b, row, USE);
 #undef USE
     }

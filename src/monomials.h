@@ -34,9 +34,6 @@ void monomial_block_dot(const block *b, const double *coef, double *out);
 void monomial_block_add(const block *b, const double *pull, double *gradient);
 void monomial_block_add_squares(const block *b, const double *share, const double *mean,
                                 double *squares, double *drift);
-void monomial_block_pack_columns(const block *b, const double *scale, ptrdiff_t first,
-                                 ptrdiff_t depth, double *strips);
-void monomial_block_pack_rows(const block *b, const double *scale, ptrdiff_t first,
-                              ptrdiff_t depth, ptrdiff_t ld, double *strips);
+void monomial_block_copy(const block *b, const submatrix *p, double *out, ptrdiff_t ld);
 
 #endif

@@ -4,44 +4,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "panels.h"
+#include "blas.h"
+#include "cpu.h"
 #include "sweep.h"
 #include "threads.h"
-#include "tiles.h"
 
-enum { MOST_ROWS = 128 }; /* of a block, which is packed as a whole */
+enum {
+    FORM_ROWS = 256,    /* that are multiplied with the factor together */
+    FORM_BAND = 128     /* columns of the factor that end together: a triangle is half of a square */
+};
 
 typedef struct {
     const rows *view;
     plan plan;
-    const double *factor, *ones;
-    double *out, *strips, *scratch;
+    const double *factor;
+    double *out, *scratch;
     size_t scratch_size;
-    ptrdiff_t width, depth;
+    ptrdiff_t width;
+    ptrdiff_t *depths;  /* of each band of the factor: its rows up to the last that is not zero */
 } forms;
+
+static void find_depths(forms *s)
+{
+    for (ptrdiff_t left = 0; left < s->width; left += FORM_BAND) {
+        ptrdiff_t depth = s->view->n_columns, zeros = 1;
+        ptrdiff_t right = left + FORM_BAND < s->width ? left + FORM_BAND : s->width;
+        for (; depth > 0 && zeros; depth -= zeros)
+            for (ptrdiff_t j = left; j < right && zeros; j++)
+                zeros = s->factor[(depth - 1) * s->width + j] == 0;
+        s->depths[left / FORM_BAND] = depth;
+    }
+}
+
+static double squared_norm(const double *restrict x, ptrdiff_t n)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (ptrdiff_t j = 0; j < n; j++) sum += x[j] * x[j];
+    return sum;
+}
 
 static void forms_dense(void *work, ptrdiff_t chunk, int worker)
 {
     forms *s = work;
-    ptrdiff_t n = s->view->n_columns, step = s->plan.block_rows;
-    double *scratch = s->scratch + (size_t)worker * s->scratch_size;
-    double *strips = scratch + block_scratch(s->view, step);
-    ptrdiff_t begin = chunk * s->plan.chunk_rows, end = begin + s->plan.chunk_rows;
-    if (end > s->view->n_samples) end = s->view->n_samples;
-    for (ptrdiff_t count; begin < end; begin += count) {
+    const rows *view = s->view;
+    ptrdiff_t n = view->n_columns, width = s->width, row = chunk * s->plan.chunk_rows, count;
+    ptrdiff_t end = row + s->plan.chunk_rows < view->n_samples ? row + s->plan.chunk_rows
+                                                               : view->n_samples;
+    double *copy = s->scratch + (size_t)worker * s->scratch_size, *image = copy + FORM_ROWS * n;
+    ptrdiff_t total = end - row;
+    for (ptrdiff_t at = 0; at < total; at += count) {
         block b;
-        count = end - begin < step ? end - begin : step;
-        block_open(&b, s->view, begin, count, scratch);
-        block_pack_rows(&b, s->ones, 0, n, s->depth, strips);
-        for (ptrdiff_t i = 0; i < count; i += 4) {
-            double squares[4] = {0};
-            double *strip = strips + i * s->depth;
-            for (int v = 0; v < 4; v++) strip[4 * n + v] = 1;
-            square_tiles(strip, s->strips, strips_for(s->width), s->depth, squares);
-            memcpy(s->out + begin + i, squares,
-                   (size_t)(count - i < 4 ? count - i : 4) * sizeof(double));
-        }
+        count = total - at < s->plan.block_rows ? total - at : s->plan.block_rows;
+        submatrix p = {0, count, 0, n, NULL, NULL};
+        block_open_copy(&b, view, row + at, count, image + FORM_ROWS * width);
+        block_copy(&b, &p, copy + at * n, n);
     }
+    for (ptrdiff_t i = 0; i < total; i++)
+        memcpy(image + i * width, s->factor + n * width, (size_t)width * sizeof(double));
+    for (ptrdiff_t left = 0; left < width; left += FORM_BAND) {
+        ptrdiff_t depth = s->depths[left / FORM_BAND];
+        if (depth > 0)
+            blas_product(copy, n, 0, s->factor + left, width, 0, total,
+                         width - left < FORM_BAND ? width - left : FORM_BAND, depth, image + left,
+                         width);
+    }
+    for (ptrdiff_t i = 0; i < total; i++) s->out[row + i] = squared_norm(image + i * width, width);
 }
 
 static void forms_sparse(void *work, ptrdiff_t chunk, int worker)
@@ -59,9 +87,7 @@ static void forms_sparse(void *work, ptrdiff_t chunk, int worker)
             double z = entry_value(view, k);
             for (ptrdiff_t j = 0; j < width; j++) image[j] += z * line[j];
         }
-        double sum = 0;
-        for (ptrdiff_t j = 0; j < width; j++) sum += image[j] * image[j];
-        s->out[row] = sum;
+        s->out[row] = squared_norm(image, width);
     }
 }
 
@@ -99,26 +125,24 @@ int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int
                     double *out)
 {
     int sparse = view->kind == ROWS_SPARSE;
-    ptrdiff_t depth = view->n_columns + 1;
-    double *ones = malloc((size_t)depth * sizeof(double));
-    forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = factor, .ones = ones,
-               .out = out, .width = width, .depth = depth};
-    if (s.plan.block_rows > MOST_ROWS) s.plan.block_rows = MOST_ROWS;
-    size_t strips = (size_t)(s.plan.block_rows + 3) / 4 * 4 * (size_t)depth;
-    s.scratch_size = sparse ? (size_t)width : block_scratch(view, s.plan.block_rows) + strips;
-    s.scratch = calloc((size_t)n_threads * s.scratch_size + 1, sizeof(double));
-    s.strips = calloc(sparse ? 1 : panel_size(width, depth) + 1, sizeof(double));
-    int status = ones && s.scratch && s.strips ? 0 : -1;
+    forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = factor, .out = out,
+               .width = width};
+    s.scratch_size = (size_t)width;
+    if (!sparse) {
+        s.plan.chunk_rows = FORM_ROWS;
+        s.plan.n_chunks = (view->n_samples + FORM_ROWS - 1) / FORM_ROWS;
+        if (s.plan.block_rows > FORM_ROWS) s.plan.block_rows = FORM_ROWS;
+        s.scratch_size = (size_t)(FORM_ROWS * (view->n_columns + width))
+                       + block_copy_scratch(view, s.plan.block_rows);
+    }
+    s.scratch = malloc(((size_t)n_threads * s.scratch_size + 1) * sizeof(double));
+    s.depths = malloc((size_t)(width / FORM_BAND + 1) * sizeof(ptrdiff_t));
+    int status = s.scratch && s.depths ? 0 : -1;
     if (status == 0) {
-        for (ptrdiff_t j = 0; j < depth; j++) ones[j] = 1;
-        if (!sparse)
-            for (ptrdiff_t k = 0; k < depth; k++)
-                for (ptrdiff_t v = 0; v < width; v++)
-                    s.strips[(v / 4) * depth * 4 + k * 4 + v % 4] = factor[k * width + v];
+        if (!sparse) find_depths(&s);
         each_chunk(s.plan.n_chunks, n_threads, sparse ? forms_sparse : forms_dense, &s);
     }
-    free(ones);
     free(s.scratch);
-    free(s.strips);
+    free(s.depths);
     return status;
 }

@@ -227,27 +227,40 @@ void block_add_squares(const block *b, const double *share, const double *mean, 
     else dense_squares_double(b, share, mean, squares, drift);
 }
 
-void block_pack_columns(const block *b, const double *scale, ptrdiff_t first, ptrdiff_t depth,
-                        double *strips)
+void block_open_copy(block *b, const rows *view, ptrdiff_t start, ptrdiff_t count,
+                     double *scratch)
 {
-    double *constant = strips + (b->rows->n_columns / 4) * depth * 4 + first * 4
-                     + b->rows->n_columns % 4;
-    for (ptrdiff_t i = 0; i < b->count; i++) constant[4 * i] = scale[i];
-    if (b->kind == ROWS_MONOMIALS) monomial_block_pack_columns(b, scale, first, depth, strips);
-    else if (b->is_float) dense_pack_columns_float(b, scale, first, depth, strips);
-    else dense_pack_columns_double(b, scale, first, depth, strips);
+    if (view->kind == ROWS_MONOMIALS)
+        monomial_block_open(b, view, start, count, scratch);
+    b->rows = view;
+    b->start = start;
+    b->count = count;
 }
 
-void block_pack_rows(const block *b, const double *scale, ptrdiff_t first, ptrdiff_t depth,
-                     ptrdiff_t ld, double *strips)
+size_t block_copy_scratch(const rows *view, ptrdiff_t count)
 {
-    if (b->kind == ROWS_MONOMIALS) monomial_block_pack_rows(b, scale, first, depth, ld, strips);
-    else if (b->is_float) dense_pack_rows_float(b, scale, first, depth, ld, strips);
-    else dense_pack_rows_double(b, scale, first, depth, ld, strips);
+    return view->kind == ROWS_MONOMIALS ? monomial_block_scratch(view, count) : 0;
 }
 
-void rows_copy(const rows *view, ptrdiff_t start, ptrdiff_t count, double *out, ptrdiff_t ld)
+static void scale_columns(const submatrix *p, double *restrict out, ptrdiff_t ld)
 {
-    if (view->is_float) dense_copy_float(view, start, count, out, ld);
-    else dense_copy_double(view, start, count, out, ld);
+    const double *restrict scale = p->column_scale;
+    for (ptrdiff_t i = 0; i < p->n_rows; i++)
+#pragma omp simd
+        for (ptrdiff_t j = 0; j < p->n_columns; j++) out[i * ld + j] *= scale[j];
+}
+
+void block_copy(const block *b, const submatrix *p, double *out, ptrdiff_t ld)
+{
+    const rows *view = b->rows;
+    submatrix stored = *p;
+    if (p->column + p->n_columns > view->n_columns) {
+        stored.n_columns--;
+        for (ptrdiff_t i = 0; i < p->n_rows; i++)
+            out[i * ld + stored.n_columns] = p->row_scale ? p->row_scale[i] : 1.0;
+    }
+    if (view->kind == ROWS_MONOMIALS) monomial_block_copy(b, &stored, out, ld);
+    else if (view->is_float) dense_copy_float(view, b->start, &stored, out, ld);
+    else dense_copy_double(view, b->start, &stored, out, ld);
+    if (p->column_scale) scale_columns(p, out, ld);
 }

@@ -81,9 +81,6 @@ ptrdiff_t rows_spread(const rows *view, ptrdiff_t count);
 void block_open_spread(block *b, const rows *view, ptrdiff_t start, ptrdiff_t run,
                        ptrdiff_t spread);
 
-/* out[i * ld + j] = z_ij of dense rows that are stored, centred. */
-void rows_copy(const rows *view, ptrdiff_t start, ptrdiff_t count, double *out, ptrdiff_t ld);
-
 /* out_i = z_i . coef[:n] + coef[n] for the rows of the block. */
 void block_dot(const block *b, const double *coef, double *out);
 
@@ -99,13 +96,22 @@ void block_add_dot(const block *done, const double *pull, double *gradient, cons
 void block_add_squares(const block *b, const double *share, const double *mean, double *squares,
                        double *drift);
 
-/* Copies into the strips of tiles.h, dense blocks only. By columns: strips of four columns, rows
- * first, first + 1, ... of `depth`, times scale_i, the constant column included. By rows: strips of
- * four rows with `depth` of the columns from `first` on, times scale_j; ld columns a strip. */
-void block_pack_columns(const block *b, const double *scale, ptrdiff_t first, ptrdiff_t depth,
-                        double *strips);
-void block_pack_rows(const block *b, const double *scale, ptrdiff_t first, ptrdiff_t depth,
-                     ptrdiff_t ld, double *strips);
+/* Some rows of a block and some of its columns, of which the last, n_columns of the view, is the
+ * constant's; and what they are multiplied with, one number each, or NULL. */
+typedef struct {
+    ptrdiff_t row, n_rows, column, n_columns;
+    const double *row_scale, *column_scale;
+} submatrix;
+
+/* out[i * ld + j] = row_scale_i column_scale_j z_ij for a part of a dense block. */
+void block_copy(const block *b, const submatrix *p, double *out, ptrdiff_t ld);
+
+/* Open a block that is only copied: dense rows that are stored are copied from where they lie. */
+void block_open_copy(block *b, const rows *view, ptrdiff_t start, ptrdiff_t count,
+                     double *scratch);
+
+/* Doubles of scratch memory that block_open_copy needs for blocks of up to `count` rows. */
+size_t block_copy_scratch(const rows *view, ptrdiff_t count);
 
 /* First entry of a sparse row; of n_samples, the number of entries. */
 static inline ptrdiff_t row_start(const rows *view, ptrdiff_t row)

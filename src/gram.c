@@ -1,46 +1,52 @@
-/* The samples' side: products of the rows with each other. */
+/* The Gram matrix: products of the rows with each other. */
 #include "curvature.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bands.h"
+#include "blas.h"
 #include "cpu.h"
-#include "panels.h"
 #include "threads.h"
 
-enum { AHEAD = 6 }; /* entries whose columns are asked for before their turn */
+enum {
+    DEPTH = 256,    /* columns of all rows that are copied for one product */
+    AHEAD = 6       /* sparse entries whose columns are asked for before their turn */
+};
 
-static ptrdiff_t all_rows(const panels *p)
+static void gram_band(const bands *s, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t first,
+                      ptrdiff_t stop, double *sum, double *scratch)
 {
-    return p->n;
+    ptrdiff_t n = s->n, width = stop - first, most = block_rows(s->view), depth, count;
+    double *matrix = sum + first * n + first;
+    for (; begin < end; begin += depth) {
+        depth = end - begin < DEPTH ? end - begin : DEPTH;
+        for (ptrdiff_t row = first; row < n; row += count) {
+            block b;
+            count = n - row < most ? n - row : most;
+            submatrix p = {0, count, begin, depth, NULL, s->scale + begin};
+            block_open_copy(&b, s->view, row, count, scratch + n * DEPTH);
+            block_copy(&b, &p, scratch + (row - first) * DEPTH, DEPTH);
+        }
+        blas_row_squares(scratch, DEPTH, depth, width, matrix, n);
+        if (stop < n)
+            blas_product(scratch + width * DEPTH, DEPTH, 0, scratch, DEPTH, 1, n - stop, width,
+                         depth, matrix + width * n, n);
+    }
 }
 
-static void pack_rows_task(void *work, ptrdiff_t task, int worker)
-{
-    panels *p = work;
-    ptrdiff_t begin = task * PACK_ROWS, count = p->n - begin;
-    if (count > PACK_ROWS) count = PACK_ROWS;
-    double *strips = p->strips + begin * PANEL_DEPTH;
-    ptrdiff_t columns = p->view->n_columns - p->first;
-    if (columns > p->used) columns = p->used;
-    block b;
-    block_open(&b, p->view, begin, count, p->scratch + (size_t)worker * p->scratch_size);
-    block_pack_rows(&b, p->scale, p->first, columns, PANEL_DEPTH, strips);
-    if (columns < p->used) /* the constant is the last of them */
-        for (ptrdiff_t i = 0; i < count; i++)
-            strips[(i / 4) * PANEL_DEPTH * 4 + columns * 4 + i % 4] = p->scale[p->first + columns];
-}
-
-static int outer_dense(const rows *view, const double *scale, int n_threads, double *out)
+static int gram_dense(const rows *view, const double *scale, int n_threads, double *out)
 {
     ptrdiff_t length = view->n_columns + 1;
     double *root = malloc((size_t)length * sizeof(double));
-    panels p = {.view = view, .scale = root, .out = out, .n = view->n_samples, .length = length};
+    bands s = {.view = view, .scale = root, .n = view->n_samples, .length = length,
+               .body = gram_band};
+    s.scratch_size = (size_t)(s.n * DEPTH) + block_copy_scratch(view, block_rows(view));
     int status = root ? 0 : -1;
     if (status == 0) {
         for (ptrdiff_t j = 0; j < length; j++) root[j] = sqrt(scale[j]);
-        status = panels_multiply(&p, all_rows, pack_rows_task, n_threads);
+        status = bands_multiply(&s, n_threads, out);
     }
     free(root);
     return status;
@@ -77,7 +83,7 @@ static void sort_by_columns(by_columns *c)
 }
 
 /* One row of the lower triangle: only samples that share a column with it are met. */
-static void outer_row(void *work, ptrdiff_t i, int worker)
+static void gram_row(void *work, ptrdiff_t i, int worker)
 {
     const by_columns *c = work;
     const rows *view = c->view;
@@ -89,17 +95,17 @@ static void outer_row(void *work, ptrdiff_t i, int worker)
     for (ptrdiff_t j = 0; j <= i; j++) out[j] = c->scale[view->n_columns];
     for (ptrdiff_t k = row_start(view, i); k < end; k++) {
         ptrdiff_t column = entry_column(view, k), stop = c->stops[k];
-        double pull = c->scale[column] * entry_value(view, k);
+        double factor = c->scale[column] * entry_value(view, k);
         if (k + AHEAD < end) { /* columns lie far apart: ask for a later one's in time */
             ptrdiff_t later = c->starts[entry_column(view, k + AHEAD)];
             PREFETCH(samples + later, 0);
             PREFETCH(values + later, 0);
         }
-        for (ptrdiff_t e = c->starts[column]; e < stop; e++) out[samples[e]] += pull * values[e];
+        for (ptrdiff_t e = c->starts[column]; e < stop; e++) out[samples[e]] += factor * values[e];
     }
 }
 
-static int outer_sparse(const rows *view, const double *scale, int n_threads, double *out)
+static int gram_sparse(const rows *view, const double *scale, int n_threads, double *out)
 {
     size_t entries = (size_t)view->n_entries + 1;
     by_columns c = {.view = view, .scale = scale, .out = out};
@@ -110,7 +116,7 @@ static int outer_sparse(const rows *view, const double *scale, int n_threads, do
     int status = c.starts && c.stops && c.samples && c.values ? 0 : -1;
     if (status == 0) {
         sort_by_columns(&c);
-        each_chunk(view->n_samples, n_threads, outer_row, &c);
+        each_chunk(view->n_samples, n_threads, gram_row, &c);
         mirror_lower(out, view->n_samples);
     }
     free(c.starts);
@@ -120,8 +126,8 @@ static int outer_sparse(const rows *view, const double *scale, int n_threads, do
     return status;
 }
 
-int sweep_outer(const rows *view, const double *scale, int n_threads, double *out)
+int sweep_gram(const rows *view, const double *scale, int n_threads, double *out)
 {
-    if (view->kind == ROWS_SPARSE) return outer_sparse(view, scale, n_threads, out);
-    return outer_dense(view, scale, n_threads, out);
+    if (view->kind == ROWS_SPARSE) return gram_sparse(view, scale, n_threads, out);
+    return gram_dense(view, scale, n_threads, out);
 }
