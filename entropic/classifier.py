@@ -17,7 +17,7 @@ from .features.monomials import Monomials
 from .features.scaling import design_of
 from .kernels.backend import Box
 from .kernels.loss import Loss
-from .kernels.threads import effective_threads
+from .kernels.threads import effective_threads, one_library_thread
 from .model_format import save, stored
 from .rows.sweep import Sweep, sweeps
 from .rows.target import Target
@@ -185,6 +185,7 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- fitting
 
+    @one_library_thread
     def fit(self, X, y, sample_weight=None):
         """Find the separating surface.
 

@@ -51,6 +51,7 @@ static void share_out(bands *s)
 
 int bands_multiply(bands *s, int n_threads, double *out)
 {
+    if (s->n == 0) return 0;
     share_out(s);
     size_t square = (size_t)s->n * (size_t)s->n;
     s->sums = out;

@@ -11,7 +11,8 @@
 #include "threads.h"
 
 enum {
-    DEPTH = 256,    /* columns of all rows that are copied for one product */
+    DEPTH = 256,    /* columns of all rows that are copied for one product, */
+    LENGTH = 264,   /* and the numbers from row to row: rows must not compete for places in cache */
     AHEAD = 6       /* sparse entries whose columns are asked for before their turn */
 };
 
@@ -26,12 +27,12 @@ static void gram_band(const bands *s, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t 
             block b;
             count = n - row < most ? n - row : most;
             submatrix p = {0, count, begin, depth, NULL, s->scale + begin};
-            block_open_copy(&b, s->view, row, count, scratch + n * DEPTH);
-            block_copy(&b, &p, scratch + (row - first) * DEPTH, DEPTH);
+            block_open_copy(&b, s->view, row, count, scratch + n * LENGTH);
+            block_copy(&b, &p, scratch + (row - first) * LENGTH, LENGTH);
         }
-        blas_row_squares(scratch, DEPTH, depth, width, matrix, n);
+        blas_row_squares(scratch, LENGTH, depth, width, matrix, n);
         if (stop < n)
-            blas_product(scratch + width * DEPTH, DEPTH, 0, scratch, DEPTH, 1, n - stop, width,
+            blas_product(scratch + width * LENGTH, LENGTH, 0, scratch, LENGTH, 1, n - stop, width,
                          depth, matrix + width * n, n);
     }
 }
@@ -42,7 +43,7 @@ static int gram_dense(const rows *view, const double *scale, int n_threads, doub
     double *root = malloc((size_t)length * sizeof(double));
     bands s = {.view = view, .scale = root, .n = view->n_samples, .length = length,
                .body = gram_band};
-    s.scratch_size = (size_t)(s.n * DEPTH) + block_copy_scratch(view, block_rows(view));
+    s.scratch_size = (size_t)(s.n * LENGTH) + block_copy_scratch(view, block_rows(view));
     int status = root ? 0 : -1;
     if (status == 0) {
         for (ptrdiff_t j = 0; j < length; j++) root[j] = sqrt(scale[j]);

@@ -1,4 +1,4 @@
-/* Products of the columns of narrow rows, a micro-tile at a time. */
+/* Products with narrow rows, a micro-tile at a time. */
 #include "micro_tile.h"
 
 #include <string.h>
@@ -6,27 +6,29 @@
 #include "cpu.h"
 #include "quad.h"
 
-/* sums_ij = sum_k a[k][i] b[k][j]: twelve quads in registers, three loads for each four products. */
-static ALWAYS_INLINE void tile(const double *restrict a, const double *restrict b, ptrdiff_t ld,
-                               ptrdiff_t depth, double sums[4][12])
+/* sums_ij = sum_k a_ik b[k][j]: twelve quads in registers, three loads for each four products. Of a,
+ * `down` leads from i to i + 1 and `along` from k to k + 1. */
+static ALWAYS_INLINE void tile(const double *restrict a, ptrdiff_t down, ptrdiff_t along,
+                               const double *restrict b, ptrdiff_t ld, ptrdiff_t depth,
+                               double sums[MICRO_ROWS][MICRO_COLUMNS])
 {
     quad s00 = quad_all(0), s01 = s00, s02 = s00, s10 = s00, s11 = s00, s12 = s00;
     quad s20 = s00, s21 = s00, s22 = s00, s30 = s00, s31 = s00, s32 = s00;
-    for (ptrdiff_t k = 0; k < depth; k++, a += ld, b += ld) {
+    for (ptrdiff_t k = 0; k < depth; k++, a += along, b += ld) {
         quad x0 = quad_load_double(b), x1 = quad_load_double(b + 4), x2 = quad_load_double(b + 8), y;
         y = quad_all(a[0]);
         s00 = quad_add_product(s00, y, x0);
         s01 = quad_add_product(s01, y, x1);
         s02 = quad_add_product(s02, y, x2);
-        y = quad_all(a[1]);
+        y = quad_all(a[down]);
         s10 = quad_add_product(s10, y, x0);
         s11 = quad_add_product(s11, y, x1);
         s12 = quad_add_product(s12, y, x2);
-        y = quad_all(a[2]);
+        y = quad_all(a[2 * down]);
         s20 = quad_add_product(s20, y, x0);
         s21 = quad_add_product(s21, y, x1);
         s22 = quad_add_product(s22, y, x2);
-        y = quad_all(a[3]);
+        y = quad_all(a[3 * down]);
         s30 = quad_add_product(s30, y, x0);
         s31 = quad_add_product(s31, y, x1);
         s32 = quad_add_product(s32, y, x2);
@@ -38,15 +40,29 @@ static ALWAYS_INLINE void tile(const double *restrict a, const double *restrict 
 void micro_tile_squares(const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t n,
                                double *out, ptrdiff_t ld_out)
 {
-    double sums[4][12];
-    for (ptrdiff_t left = 0; left < n; left += 12) {
-        ptrdiff_t right = left + 12 < n ? left + 12 : n;
-        for (ptrdiff_t top = left; top < n; top += 4) {
-            ptrdiff_t bottom = top + 4 < n ? top + 4 : n;
-            tile(a + top, a + left, ld, depth, sums);
+    double sums[MICRO_ROWS][MICRO_COLUMNS];
+    for (ptrdiff_t left = 0; left < n; left += MICRO_COLUMNS) {
+        ptrdiff_t right = left + MICRO_COLUMNS < n ? left + MICRO_COLUMNS : n;
+        for (ptrdiff_t top = left; top < n; top += MICRO_ROWS) {
+            ptrdiff_t bottom = top + MICRO_ROWS < n ? top + MICRO_ROWS : n;
+            tile(a + top, 1, ld, a + left, ld, depth, sums);
             for (ptrdiff_t i = top; i < bottom; i++)
                 for (ptrdiff_t j = left; j < right; j++)
                     out[i * ld_out + j] += sums[i - top][j - left];
+        }
+    }
+}
+
+void micro_tile_forms(const double *a, ptrdiff_t ld, ptrdiff_t n, ptrdiff_t depth,
+                             const double *f, ptrdiff_t width, double *out)
+{
+    double sums[MICRO_ROWS][MICRO_COLUMNS];
+    for (ptrdiff_t top = 0; top < n; top += MICRO_ROWS) {
+        for (int i = 0; i < MICRO_ROWS; i++) out[top + i] = 0;
+        for (ptrdiff_t left = 0; left < width; left += MICRO_COLUMNS) {
+            tile(a + top * ld, ld, 1, f + left, width, depth, sums);
+            for (int i = 0; i < MICRO_ROWS; i++)
+                for (int j = 0; j < MICRO_COLUMNS; j++) out[top + i] += sums[i][j] * sums[i][j];
         }
     }
 }

@@ -6,12 +6,14 @@
 
 #include "blas.h"
 #include "cpu.h"
+#include "micro_tile.h"
 #include "sweep.h"
 #include "threads.h"
 
 enum {
     FORM_ROWS = 256,    /* that are multiplied with the factor together */
-    FORM_BAND = 128     /* columns of the factor that end together: a triangle is half of a square */
+    FORM_BAND = 128,    /* columns of the factor that end together: a triangle is half of a square */
+    MICRO_TILE_FORM = 36/* columns of rows and factor up to which micro-tiles beat the BLAS */
 };
 
 typedef struct {
@@ -21,6 +23,7 @@ typedef struct {
     double *out, *scratch;
     size_t scratch_size;
     ptrdiff_t width;
+    double *padded;     /* a narrow factor, its rows filled up with zeros to whole micro-tiles */
     ptrdiff_t *depths;  /* of each band of the factor: its rows up to the last that is not zero */
 } forms;
 
@@ -44,28 +47,39 @@ static double squared_norm(const double *restrict x, ptrdiff_t n)
     return sum;
 }
 
+static ptrdiff_t padded_width(const forms *s)
+{
+    ptrdiff_t most = s->width > s->view->n_columns ? s->width : s->view->n_columns;
+    if (s->view->kind == ROWS_SPARSE || most > MICRO_TILE_FORM) return 0;
+    return (s->width + MICRO_COLUMNS - 1) / MICRO_COLUMNS * MICRO_COLUMNS;
+}
+
+/* The rows with their constant are copied, and multiplied into `image`. */
 static void forms_dense(void *work, ptrdiff_t chunk, int worker)
 {
     forms *s = work;
     const rows *view = s->view;
-    ptrdiff_t n = view->n_columns, width = s->width, row = chunk * s->plan.chunk_rows, count;
-    ptrdiff_t end = row + s->plan.chunk_rows < view->n_samples ? row + s->plan.chunk_rows
-                                                               : view->n_samples;
-    double *copy = s->scratch + (size_t)worker * s->scratch_size, *image = copy + FORM_ROWS * n;
-    ptrdiff_t total = end - row;
+    ptrdiff_t n = view->n_columns, ld = n + 1, width = s->width, row = chunk * FORM_ROWS, count;
+    ptrdiff_t total = view->n_samples - row < FORM_ROWS ? view->n_samples - row : FORM_ROWS;
+    double *copy = s->scratch + (size_t)worker * s->scratch_size, *image = copy + FORM_ROWS * ld;
     for (ptrdiff_t at = 0; at < total; at += count) {
         block b;
         count = total - at < s->plan.block_rows ? total - at : s->plan.block_rows;
-        submatrix p = {0, count, 0, n, NULL, NULL};
+        submatrix p = {0, count, 0, ld, NULL, NULL};
         block_open_copy(&b, view, row + at, count, image + FORM_ROWS * width);
-        block_copy(&b, &p, copy + at * n, n);
+        block_copy(&b, &p, copy + at * ld, ld);
+    }
+    if (s->padded) {
+        micro_tile_forms(copy, ld, total, ld, s->padded, padded_width(s), image);
+        memcpy(s->out + row, image, (size_t)total * sizeof(double));
+        return;
     }
     for (ptrdiff_t i = 0; i < total; i++)
         memcpy(image + i * width, s->factor + n * width, (size_t)width * sizeof(double));
     for (ptrdiff_t left = 0; left < width; left += FORM_BAND) {
         ptrdiff_t depth = s->depths[left / FORM_BAND];
         if (depth > 0)
-            blas_product(copy, n, 0, s->factor + left, width, 0, total,
+            blas_product(copy, ld, 0, s->factor + left, width, 0, total,
                          width - left < FORM_BAND ? width - left : FORM_BAND, depth, image + left,
                          width);
     }
@@ -127,22 +141,26 @@ int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int
     int sparse = view->kind == ROWS_SPARSE;
     forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = factor, .out = out,
                .width = width};
+    ptrdiff_t depth = view->n_columns + 1, padded = padded_width(&s);
     s.scratch_size = (size_t)width;
     if (!sparse) {
-        s.plan.chunk_rows = FORM_ROWS;
         s.plan.n_chunks = (view->n_samples + FORM_ROWS - 1) / FORM_ROWS;
         if (s.plan.block_rows > FORM_ROWS) s.plan.block_rows = FORM_ROWS;
-        s.scratch_size = (size_t)(FORM_ROWS * (view->n_columns + width))
+        s.scratch_size = (size_t)(FORM_ROWS * (depth + width))
                        + block_copy_scratch(view, s.plan.block_rows);
     }
-    s.scratch = malloc(((size_t)n_threads * s.scratch_size + 1) * sizeof(double));
+    s.scratch = calloc((size_t)n_threads * s.scratch_size + 1, sizeof(double));
     s.depths = malloc((size_t)(width / FORM_BAND + 1) * sizeof(ptrdiff_t));
-    int status = s.scratch && s.depths ? 0 : -1;
+    if (padded) s.padded = calloc((size_t)(depth * padded), sizeof(double));
+    int status = s.scratch && s.depths && (s.padded || !padded) ? 0 : -1;
     if (status == 0) {
         if (!sparse) find_depths(&s);
+        for (ptrdiff_t k = 0; padded && k < depth; k++)
+            memcpy(s.padded + k * padded, factor + k * width, (size_t)width * sizeof(double));
         each_chunk(s.plan.n_chunks, n_threads, sparse ? forms_sparse : forms_dense, &s);
     }
     free(s.scratch);
     free(s.depths);
+    free(s.padded);
     return status;
 }

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 
+from .threads import one_library_thread
+
 choice = os.environ.get("ENTROPIC_BACKEND", "auto")
 if choice not in ("auto", "compiled", "numpy"):
     raise ImportError(
@@ -38,6 +40,7 @@ if choice != "numpy":
                 "reinstall with a C compiler or unset the variable."
             ) from error
 if name == "numpy":
+    one_library_thread.wanted = False
     from . import numpy_spectral as spectral  # type: ignore[no-redef]  # noqa: F401
     from . import numpy_sweeps as sweeps  # type: ignore[no-redef]  # noqa: F401
     from .box import Box  # type: ignore[assignment]  # noqa: F401

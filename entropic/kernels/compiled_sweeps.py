@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 
 from . import _compiled, numpy_sweeps
+from .threads import one_library_thread
 
 
 def view_of(rows):
@@ -35,7 +36,7 @@ scores = _choose("scores")
 evaluate = _choose("evaluate")
 hessp = _choose("hessp")
 rmatvec = _choose("rmatvec")
-curvature = _choose("curvature")
-gram = _choose("gram")
-quadratic_forms = _choose("quadratic_forms")
+curvature = one_library_thread(_choose("curvature"))
+gram = one_library_thread(_choose("gram"))
+quadratic_forms = one_library_thread(_choose("quadratic_forms"))
 moments = _choose("moments")

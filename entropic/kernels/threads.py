@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from functools import cache
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
-from .backend import name
-
 # Numbers read below which starting threads costs more than it saves.
 SMALL_WORK = 1 << 17
-# Size of a matrix from which several threads of the library earn the time that their start and
-# their waiting for each other cost. From 700 on they are faster on a machine at leisure, but where
-# another process has one of the cores, a factor of 1,000 took a second in place of 12 ms.
-LARGE_MATRIX = 1024
 
 
 def effective_threads(n_jobs=None, work=None):
@@ -37,6 +31,8 @@ def effective_threads(n_jobs=None, work=None):
     -------
     int, at least 1
     """
+    from .backend import name
+
     if name == "numpy" or (work is not None and work < SMALL_WORK):
         return 1
 
@@ -50,56 +46,71 @@ def effective_threads(n_jobs=None, work=None):
     return max(1, min(int(n_jobs), limit))
 
 
-class LibraryThreads:
-    """How many threads the library for linear algebra runs on, while a fit goes on.
+class LibraryThreads(ContextDecorator):
+    """One thread for the library for linear algebra, while any fit goes on.
 
-    Its threads go on asking for work for a while after each call, on the very cores that the next
-    sweep's threads need: the product of a small matrix with a vector can double the time of a
-    sweep. So beside compiled sweeps the library has one thread, except for large matrices.
+    Sweeps share their rows out themselves and call the library from each of their threads. Its own
+    threads would go on asking for work for a while after each call, on the very cores that the
+    next sweep needs, and its last digits depend on how many they are.
 
-    The number is the process's. Contexts that overlap in several threads must not save each
-    other's: the first to enter sets it, and the last to leave sets it back.
+    The number is the process's: the first fit to begin sets it, and the last to end, in whatever
+    thread, sets it back. Only an OpenBLAS on OpenMP has a number for each thread that calls it.
+    NumPy's sweeps are the library's own work: there it keeps its threads.
     """
 
-    def __init__(self):
-        self.lock, self.limit = threading.Lock(), None
-        self.fits = self.large = 0
+    def __init__(self, wanted=True):
+        self.wanted = wanted  # not on NumPy's sweeps: backend.py says so
+        self.lock, self.here = threading.Lock(), threading.local()
+        self.fits, self.before = 0, []
 
-    @contextmanager
-    def beside_sweeps(self):
-        """One thread; as many as it had where NumPy's sweeps are the library's own work."""
-        fits = 0 if name == "numpy" else 1
-        self._enter(fits, 0)
-        try:
-            yield
-        finally:
-            self._enter(-fits, 0)
+    def __enter__(self):
+        if not self.wanted:
+            return
+        depth = getattr(self.here, "depth", 0)
+        self.here.depth = depth + 1
+        if depth == 0:
+            with self.lock:
+                self.here.before = _limit(_libraries()[True])
+                if self.fits == 0:
+                    self.before = _limit(_libraries()[False])
+                self.fits += 1
 
-    @contextmanager
-    def for_size(self, size):
-        """As many threads as suit a size × size matrix: all it had, or one."""
-        fits, large = (0, 1) if size >= LARGE_MATRIX else (1, 0)
-        self._enter(fits, large)
-        try:
-            yield
-        finally:
-            self._enter(-fits, -large)
+    def __exit__(self, *error):
+        if not self.wanted:
+            return
+        self.here.depth -= 1
+        if self.here.depth == 0:
+            with self.lock:
+                self.fits -= 1
+                _restore(self.here.before)
+                if self.fits == 0:
+                    _restore(self.before)
 
-    def _enter(self, fits, large):
-        with self.lock:
-            self.fits += fits
-            self.large += large
-            limited = self.fits > 0 and self.large == 0
-            if limited and self.limit is None:
-                self.limit = _controller().limit(limits=1, user_api="blas")
-            elif self.limit is not None and not limited:
-                self.limit.restore_original_limits()
-                self.limit = None
+
+def _limit(libraries):
+    """Set each to one thread; returns what to restore."""
+    before = [(library, library.num_threads) for library in libraries]
+    _restore([(library, 1) for library in libraries])
+    return before
+
+
+def _restore(numbers):
+    for library, number in numbers:
+        # Since 3.8 threadpoolctl silently ignores all threads but the first that ever set a number.
+        release = getattr(library, "clear_controlling_thread", lambda force: None)
+        release(force=True)
+        library.set_num_threads(number)
+        release(force=True)
 
 
 @cache
-def _controller():
-    return ThreadpoolController()
+def _libraries():
+    """Libraries whose number of threads is the calling thread's own (True), or the process's."""
+    found = {True: [], False: []}
+    for library in ThreadpoolController().select(user_api="blas").lib_controllers:
+        layer = getattr(library, "threading_layer", None)
+        found[library.internal_api == "openblas" and layer == "openmp"].append(library)
+    return found
 
 
-library = LibraryThreads()
+one_library_thread = LibraryThreads()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from entropic.kernels.threads import library
+from entropic.kernels.threads import one_library_thread
 
 BLOCK = 128  # columns of a triangle whose squares are summed at once
 
@@ -41,7 +41,7 @@ class Factor:
         while True:
             scaled.flat[:: len(scaled) + 1] = ones + shift
             # the transpose of a symmetric array in C order is itself in Fortran order
-            with library.for_size(len(scaled)):
+            with one_library_thread:
                 self.factor, failed = lapack.dpotrf(scaled.T, clean=False, overwrite_a=True)
             if not failed:
                 return
@@ -60,7 +60,7 @@ class Factor:
 
     def inverse_root(self):
         """``B``, (n, n), with ``B B^T = (I + r H r)^-1``."""
-        with library.for_size(len(self.factor)):
+        with one_library_thread:
             upper, _ = lapack.dtrtri(self.factor)
         return self.inverse[:, None] * np.triu(upper)
 
@@ -78,7 +78,7 @@ class Factor:
             ``used`` may pass the range of numbers where ``P_ii**2`` does.
         """
         before, _ = _squares_above(self.factor)
-        with library.for_size(len(self.factor)):
+        with one_library_thread:
             upper, _ = lapack.dtrtri(self.factor, overwrite_c=True)
         _, after = _squares_above(upper) * self.inverse**2
         left = (self.inverse * upper.diagonal()) ** 2 + after

@@ -16,7 +16,7 @@ from entropic.checks import (
 from entropic.features.design import Design
 from entropic.kernels.backend import Box
 from entropic.kernels.loss import Loss
-from entropic.kernels.threads import effective_threads, library
+from entropic.kernels.threads import effective_threads, one_library_thread
 from entropic.rows import rows_of
 from entropic.rows.sweep import Sweep
 from entropic.rows.target import Target
@@ -103,7 +103,7 @@ def solve(
     return replace(outcome, evaluation=None)
 
 
-@library.beside_sweeps()
+@one_library_thread
 def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, callback=None):
     """Solve the problem that a sweep and a box describe.
 

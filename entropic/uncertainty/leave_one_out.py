@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from entropic.kernels.threads import library
+from entropic.kernels.threads import one_library_thread
 from entropic.rows.memory import memory_limit
 from entropic.rows.work import DENSE_PAIR, SPARSE_PAIR, factor_time
 from entropic.solvers.factor import Factor
@@ -91,7 +91,7 @@ class Influence:
         return moved / ((1 - share) + share * self.left)
 
 
-@library.beside_sweeps()
+@one_library_thread
 def influence(sweep, box, outcome, rescale=False, always=False):
     """Influence of every row on its own score, or None where it would cost too much.
 

@@ -130,33 +130,41 @@ def of_the_library():
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
-def test_the_library_has_one_thread_beside_sweeps_and_all_for_large_matrices():
+def test_the_library_has_one_thread_until_the_last_fit_ends():
     with threadpool_limits(2, user_api="blas"):
         before = of_the_library()
         one, library = [1] * len(before), threads.LibraryThreads()
-        with library.for_size(5):
+        with ThreadPoolExecutor(1) as pool:
+            with library:
+                assert of_the_library() == one
+                pool.submit(library.__enter__).result()
             assert of_the_library() == one
-            with library.for_size(threads.LARGE_MATRIX):
-                assert of_the_library() == before
+            pool.submit(library.__exit__).result()
+            assert of_the_library() == before
+            pool.submit(library.__enter__).result()
             assert of_the_library() == one
-        assert of_the_library() == before
-        with library.beside_sweeps():
-            assert of_the_library() == (before if backend == "numpy" else one)
+            with library, library:
+                pool.submit(library.__exit__).result()
+                assert of_the_library() == one
         assert of_the_library() == before
 
 
-def test_a_fit_leaves_the_librarys_threads_as_they_were():
-    """Also where several Python threads fit at the same time, and where a fit fails."""
+def test_fits_at_the_same_time_give_the_bits_of_one_alone():
+    """And leave the library's threads as they were, also where a fit fails."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 100))
-    y = X[:, 0] > 0
+    X = rng.normal(size=(3000, 25))
+    y = X[:, 0] * X[:, 1] + X[:, 2] + rng.normal(size=3000) > 0
+
+    def fit(_=None):
+        model = EntropicClassifier(degree=2, interaction_only=True, n_jobs=1).fit(X, y)
+        return np.concatenate([model.coef_.ravel(), model.loo_decision_, model.band_])
+
     with threadpool_limits(2, user_api="blas"):
-        before = of_the_library()
-        wanted = EntropicClassifier().fit(X, y).coef_
-        with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda _: EntropicClassifier().fit(X, y).coef_, range(12)))
+        before, wanted = of_the_library(), fit()
+        with ThreadPoolExecutor(8) as pool:
+            for found in pool.map(fit, range(20)):
+                assert np.array_equal(found, wanted)
         assert of_the_library() == before
-        np.testing.assert_allclose(found, [wanted] * 12, rtol=1e-12)
 
         def fail(figures):
             raise RuntimeError("stop")
