@@ -33,7 +33,7 @@ def _choose(name):
 
 
 scores = _choose("scores")
-evaluate = _choose("evaluate")
+evaluate = one_library_thread(_choose("evaluate"))
 hessp = _choose("hessp")
 rmatvec = _choose("rmatvec")
 curvature = one_library_thread(_choose("curvature"))

@@ -357,3 +357,25 @@ def test_second_order_sweeps_of_no_rows(storage):
         rows = SparseRows(np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int32), 32)
     np.testing.assert_array_equal(chosen.curvature(rows, np.zeros(0)), np.zeros((33, 33)))
     assert chosen.quadratic_forms(rows, np.ones((33, 2))).shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [(2300, 300), (1100, 1040)], ids=["parts", "bands"])
+def test_matrices_of_wide_rows(size, dtype):
+    """Sums in parts and in bands; most rows of no weight; a factor with a triangle of zeros."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=size).astype(dtype)
+    Z, weights = with_constant(X), rng.random(size[0]) * (rng.random(size[0]) < 0.4)
+    scale, factor = rng.random(size[1] + 1), np.triu(rng.normal(size=(size[1] + 1,) * 2))
+    factor[-1] = rng.normal(size=len(factor))
+    for rows in (DenseRows(X), DenseRows(np.asfortranarray(X))):
+        for name, argument, expected in (
+            ("curvature", weights, (Z.T * weights) @ Z),
+            ("gram", scale, (Z * scale) @ Z.T),
+            ("quadratic_forms", factor, np.sum((Z @ factor) ** 2, axis=1)),
+        ):
+            found = getattr(kernels, name)(rows, argument)
+            assert_close(found, expected, name)
+            assert found.ndim == 1 or np.array_equal(found, found.T)
+            for n_threads in THREADS[1:]:
+                assert np.array_equal(found, getattr(kernels, name)(rows, argument, n_threads))
