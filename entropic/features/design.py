@@ -52,7 +52,9 @@ class Design:
         constant = coef[-1] if self.constant else 0.0
         if self.mean is not None:
             constant = constant - self.mean @ columns
-        return np.append(columns, constant)
+        inner = np.empty(self.rows.n_columns + 1)
+        inner[:-1], inner[-1] = columns, constant
+        return inner
 
     def from_rows(self, gradient):
         """The adjoint of ``to_rows``: a gradient of the stored rows, as one of the design's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -89,5 +90,9 @@ class Outcome:
 
 def norm(values):
     """The Euclidean norm of numbers whose squares may leave the range of doubles."""
-    largest = float(np.max(np.abs(values), initial=0.0))
+    with np.errstate(over="ignore"):
+        squares = float(values @ values)
+    if 1e-280 < squares < 1e280 or not len(values):
+        return math.sqrt(squares)
+    largest = float(np.max(np.abs(values)))
     return largest * float(np.linalg.norm(values / largest)) if largest > 0 else 0.0
