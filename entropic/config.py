@@ -48,7 +48,6 @@ def config():
 
         levels = ", ".join(_compiled.simd_levels())
         figures["SIMD level"] = f"{_compiled.simd_level()} (of {levels})"
-        figures["OpenMP"] = "yes" if _compiled.has_openmp() else "no"
     figures["threads"] = f"{effective_threads()} (of {os.cpu_count()} CPUs)"
     for library in REQUIRED:
         figures[library] = _version(library) or "missing"

@@ -91,10 +91,11 @@ cdef extern from "curvature.h" nogil:
         const rows *view, const double *factor, ptrdiff_t width, int n_threads, double *out)
 
 cdef extern from "threads.h" nogil:
-    int c_has_openmp "has_openmp"()
-    int c_max_threads "max_threads"()
+    enum:
+        MOST_THREADS
     int chunks_stopped(int forget)
     void chunks_listen(int (*listener)() noexcept nogil)
+    void threads_forget()
 
 cdef void *blas_routine(name, sizes) except NULL:
     """Address of a routine of SciPy's BLAS whose first arguments after the flags are ints."""
@@ -128,17 +129,8 @@ chunks_listen(listen)
 # entries than the factor has columns by this factor: it allows for uneven rows and for gathering.
 cdef ptrdiff_t FEW_ENTRIES = 8
 
-# A thread pool does not survive a fork: a child that entered it would wait for ever.
-cdef int most_threads = 1024
-
-
-def _in_child():
-    global most_threads
-    most_threads = 1
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+    os.register_at_fork(after_in_child=lambda: threads_forget())
 
 
 # What set_simd_level knows: the levels' numbers in levels.c, by name, best first.
@@ -171,18 +163,8 @@ def set_simd_level(name):
 set_simd_level(simd_levels()[0])
 
 
-def has_openmp():
-    """Whether the kernels were built with threads."""
-    return c_has_openmp() != 0
-
-
-def max_threads():
-    """Threads that a sweep may take here: what OpenMP would use by itself, 1 without it."""
-    return min(c_max_threads(), most_threads)
-
-
 cdef int usable(n_threads) except -1:
-    return max(1, min(int(n_threads), most_threads))
+    return max(1, min(int(n_threads), MOST_THREADS))
 
 
 cdef class RowView:
