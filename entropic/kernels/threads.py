@@ -38,10 +38,8 @@ def effective_threads(n_jobs=None, work=None):
     -------
     int, at least 1
     """
-    from .backend import name
-
-    if name == "numpy" or (work is not None and work < SMALL_WORK):
-        return 1
+    if not one_library_thread.wanted or (work is not None and work < SMALL_WORK):
+        return 1  # NumPy's sweeps have the library's threads
 
     limit = min(joblib.cpu_count(), _of_environment(), SweepThreads.limit)
     if n_jobs is None:
