@@ -15,8 +15,8 @@ from entropic._version import __version__
 # The most threads of a sweep.
 MOST_THREADS = 128
 # Numbers read below which a second thread costs more than it saves. Measured on two cores: a helper
-# is at work 0.05 to 0.1 ms after it is called, in which one thread reads some 150,000 numbers, and two
-# threads break even at about 200,000 (0.12 ms); at 400,000 they take 0.7 of the time.
+# is at work 0.05 to 0.1 ms after it is called, in which one thread reads some 150,000 numbers, and
+# two threads break even at about 200,000 (0.12 ms); at 400,000 they take 0.7 of the time.
 SMALL_WORK = 1 << 18
 
 
