@@ -304,7 +304,7 @@ def _holds_objects(y):
 def check_per_sample(values, n_samples, name, *, default, sign=False):
     """A number a sample, or one for all, as a float64 array of length n_samples or 1."""
     values = default if values is None else values
-    if type(values) is float and math.isfinite(values) and (values > 0 or not sign):
+    if type(values) is float and abs(values) < 1e150 and (values > 0 or not sign):
         return np.array([values])
     values = np.atleast_1d(as_array(values, name, "a number or one number a row"))
     if values.dtype.kind not in "buif" or values.ndim != 1:
