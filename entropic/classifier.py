@@ -16,8 +16,9 @@ from . import checks
 from .features.monomials import Monomials
 from .features.scaling import design_of
 from .kernels.backend import Box
+from .kernels.library_threads import one_library_thread
 from .kernels.loss import Loss
-from .kernels.threads import effective_threads, one_library_thread
+from .kernels.threads import effective_threads
 from .model_format import save, stored
 from .rows.sweep import Sweep, sweeps
 from .rows.target import Target

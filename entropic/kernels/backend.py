@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from .threads import one_library_thread
+from .library_threads import one_library_thread
 
 choice = os.environ.get("ENTROPIC_BACKEND", "auto")
 if choice not in ("auto", "compiled", "numpy"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 
 from . import _compiled, numpy_sweeps
-from .threads import one_library_thread
+from .library_threads import one_library_thread
 
 
 def view_of(rows):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from entropic.kernels.threads import one_library_thread
+from entropic.kernels.library_threads import one_library_thread
 
 BLOCK = 128  # columns of a triangle whose squares are summed at once
 

@@ -15,8 +15,9 @@ from entropic.checks import (
 )
 from entropic.features.design import Design
 from entropic.kernels.backend import Box
+from entropic.kernels.library_threads import one_library_thread
 from entropic.kernels.loss import Loss
-from entropic.kernels.threads import effective_threads, one_library_thread
+from entropic.kernels.threads import effective_threads
 from entropic.rows import rows_of
 from entropic.rows.sweep import Sweep
 from entropic.rows.target import Target

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from entropic.kernels.threads import one_library_thread
+from entropic.kernels.library_threads import one_library_thread
 from entropic.rows.memory import memory_limit
 from entropic.rows.work import DENSE_PAIR, SPARSE_PAIR, factor_time
 from entropic.solvers.factor import Factor

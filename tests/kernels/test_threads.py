@@ -14,7 +14,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from entropic import EntropicClassifier
-from entropic.kernels import threads
+from entropic.kernels import library_threads, threads
 from entropic.kernels.backend import name as backend
 from entropic.kernels.backend import sweeps
 from entropic.kernels.loss import Loss
@@ -217,7 +217,7 @@ def of_the_library():
 def test_the_library_has_one_thread_until_the_last_fit_ends():
     with threadpool_limits(2, user_api="blas"):
         before = of_the_library()
-        one, library = [1] * len(before), threads.LibraryThreads()
+        one, library = [1] * len(before), library_threads.LibraryThreads()
         with ThreadPoolExecutor(1) as pool:
             with library:
                 assert of_the_library() == one
