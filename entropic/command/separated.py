@@ -64,7 +64,8 @@ class SeparatedFile:
         if not rows:
             without = "a header and no rows" if self.header else "no rows"
             raise ValueError(f"{content.name} has {without}; give a file with rows.")
-        if self.header and {len(row) for row in rows} == {len(self.header) + 1}:
+        labelled = self.header and {len(row) for row in rows} == {len(self.header) + 1}
+        if labelled and len({row[0] for row in rows}) == len(rows):
             self.header = ["", *self.header]
             self._note(f"the header of {content.name} lacks the name of the first column.")
         width = len(self.header or rows[0])

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
 from collections import Counter
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from .arff_file import ArffFile
-from .cells import clean, listed, number_of, word_of
+from .cells import clean, listed
+from .columns import Cells, as_numbers, as_words, distinct, numbers_in, words_in
 from .content import Content, expanded
 from .dialect import Dialect, Sample
 from .indexed import read_indexed
@@ -253,15 +252,16 @@ class Source:
         for file in self.files:
             for batch in file.batches(columns):
                 for name, own in self._own_names(names):
-                    values, codes = _distinct(batch.column(own))
-                    counts = np.bincount(codes[codes >= 0], minlength=len(values)).tolist()
-                    numbers = _numbers(file, self._given, values)
-                    for value, count, number in zip(values, counts, numbers, strict=True):
-                        if self._kinds[name] == TEXT:
-                            empty = not word_of(value, _missing(file, self._given))
-                        else:
-                            empty = number != number
-                        spelt[value.strip()] += count * empty
+                    values, codes = distinct(batch.column(own))
+                    counts = np.bincount(codes[codes >= 0], minlength=len(values))
+                    if self._kinds[name] == TEXT:
+                        words = words_in(values, file, self._given)
+                        empty = [code for code, word in enumerate(words) if not word]
+                    else:
+                        numbers, words = numbers_in(values, file, self._given)
+                        empty = np.flatnonzero(np.isnan(numbers) & ~words)
+                    for code in empty:
+                        spelt[values[code].as_py().strip()] += int(counts[code])
         return [word for word, count in spelt.most_common() if count]
 
     # ---------------------------------------------------------- the first pass
@@ -284,7 +284,7 @@ class Source:
         """Read all rows once and find out what the columns hold; the parts that were read."""
         while True:
             asked = self._asked()
-            found = {name: _Cells(name, kind) for name, kind in self._wanted.items()}
+            found = {name: Cells(name, kind) for name, kind in self._wanted.items()}
             parts, self._lengths = [], []
             try:
                 for file in self.files:
@@ -298,7 +298,7 @@ class Source:
                     self._lengths.append(n_rows)
             except Reread:
                 continue
-            kinds = {name: cells.kind(self._given) for name, cells in found.items()}
+            kinds = {name: cells.kind() for name, cells in found.items()}
             mixed = {
                 name for name, kind in kinds.items() if kind == TEXT and found[name].read_as_numbers
             }
@@ -318,130 +318,6 @@ class Source:
     def _converted(self, file, name, column):
         if column.type == NUMBER:
             return column
-        values, codes = _distinct(column)
         if self._kinds[name] == NUMBER:
-            numbers = np.array([*_numbers(file, self._given, values), np.nan], dtype=np.float64)
-            return pa.array(numbers[codes], from_pandas=True)
-        missing = _missing(file, self._given)
-        as_written = name in self._labels
-        words = [clean(value) if as_written else word_of(value, missing) for value in values]
-        unique = {word: code for code, word in enumerate(dict.fromkeys([*words, ""]))}
-        recoded = np.array([*(unique[word] for word in words), unique[""]], dtype=np.int32)
-        return pa.DictionaryArray.from_arrays(pa.array(recoded[codes]), pa.array(list(unique)))
-
-
-class _Cells:
-    """What the cells of one column turn out to be, over the batches of all files.
-
-    Attributes
-    ----------
-    read_as_numbers : bool
-        Whether Arrow read some as numbers, so that their text is not known.
-    counts_up : bool
-        Whether the column holds 0, 1, 2, ... or 1, 2, 3, ... in each file or over all of them.
-    """
-
-    def __init__(self, name, wanted):
-        self.name, self.wanted = name, wanted
-        self.known = self.numbers = self.likely = 0
-        self.has_missing = False
-        self.first_word = None
-        self.read_as_numbers, self.counts_up, self.start, self._last = False, True, None, None
-
-    def update(self, file, given, column, n_before):
-        """Look at a batch of a file, before which there are ``n_before`` rows of it."""
-        if column.type == NUMBER:
-            self.read_as_numbers = True
-            infinite = pc.is_inf(column)
-            place = pc.index(infinite, True).as_py()
-            self.known += len(column) - column.null_count
-            self.numbers = self.known
-            self.has_missing |= column.null_count > 0
-            self.counts_up = self.counts_up and self._goes_on(column.to_numpy(zero_copy_only=False))
-        else:
-            self.counts_up = False
-            if self.wanted == TEXT:
-                self.has_missing = True
-                return
-            place = self._update_text(file, given, column, n_before)
-        if place >= 0:
-            raise ValueError(
-                f"column {self.name!r} holds infinity in {file.place(n_before + place)}; empty "
-                "the cell or --drop the column."
-            )
-
-    def _update_text(self, file, given, column, n_before):
-        values, codes = _distinct(column)
-        numbers = _numbers(file, given, values)
-        counts = np.bincount(codes[codes >= 0], minlength=len(values)).tolist()
-        words = {code for code, number in enumerate(numbers) if number is None}
-        known = [code for code, number in enumerate(numbers) if number is None or number == number]
-        self.known += sum(counts[code] for code in known)
-        self.has_missing |= len(known) < len(values) or not all(map(clean, values))
-        self.numbers += sum(counts[code] for code in known if code not in words)
-        self.likely += sum(
-            counts[code]
-            for code in words
-            if any(number_of(values[code], sign) is not None for sign in ".,")
-        )
-        if words and self.first_word is None:
-            row = int(np.flatnonzero(np.isin(codes, list(words)))[0])
-            self.first_word = values[codes[row]], file, n_before + row
-        infinite = [code for code, number in enumerate(numbers) if number in (np.inf, -np.inf)]
-        return int(np.flatnonzero(np.isin(codes, infinite))[0]) if infinite else -1
-
-    def _goes_on(self, values):
-        if not len(values):
-            return True
-        start, last = values[0], self._last
-        if start not in (0, 1) and (last is None or start != last + 1):
-            return False
-        self.start = start if self.start is None else self.start
-        self._last = values[-1]
-        return bool((values == start + np.arange(len(values))).all())
-
-    def kind(self, given):
-        """NUMBER or TEXT.
-
-        Raises
-        ------
-        ValueError
-            If a column of numbers has a cell that is none; the message names it.
-        """
-        if self.wanted == TEXT:
-            return TEXT
-        if self.first_word is None:
-            return NUMBER
-        if self.wanted is None and 2 * (self.numbers + self.likely) < self.known:
-            return TEXT
-        cell, file, row = self.first_word
-        others = "the training rows have numbers" if self.wanted else "other cells are numbers"
-        remedy = (
-            f"give --missing {cell!r} to take it as missing, --words {self.name!r} to take the "
-            f"column as words, or --drop {self.name!r}"
-        )
-        signs = [sign for sign in ".," if number_of(cell, sign) is not None]
-        if len(signs) == 2:
-            remedy = "say with --decimal , or --decimal . what the comma is"
-        elif signs:
-            remedy = f"if its decimal sign is {signs[0]!r}, give --decimal {signs[0]}"
-        raise ValueError(
-            f"column {self.name!r} holds {cell!r} in {file.place(row)}, where {others}; {remedy}."
-        )
-
-
-def _distinct(column):
-    """The different cells of a dictionary column, and each row's position among them or -1."""
-    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return column.dictionary.to_pylist(), codes
-
-
-def _numbers(file, given, values):
-    """What cells of text are as numbers; see ``number_of``."""
-    decimal = file.dialect.decimal if file.dialect else "."
-    missing = _missing(file, given)
-    return [math.nan if value is None else number_of(value, decimal, missing) for value in values]
-
-
-def _missing(file, given):
-    return (file.dialect or given).missing
+            return as_numbers(column, file, self._given)
+        return as_words(column, file, self._given, name in self._labels)

@@ -177,7 +177,8 @@ def _converted(column, kind):
     elif pa.types.is_duration(column.type):
         column = column.cast(pa.duration("us"), safe=False).cast(pa.int64())
         return pc.divide(column.cast(NUMBER), 1e6)
-    return column.cast(NUMBER, safe=False)
+    numbers = column.cast(NUMBER, safe=False)
+    return pc.if_else(pc.is_nan(numbers), None, numbers)
 
 
 class BundledSet(TypedFile):
