@@ -35,7 +35,7 @@ class Cells:
         self.read_as_numbers, self.counts_up, self.start, self._last = False, True, None, None
 
     def update(self, file, given, column, n_before):
-        """Look at a batch of a file, before which there are ``n_before`` rows of it."""
+        """Look at the column of a table or batch, before which a file has ``n_before`` rows."""
         if column.type == NUMBER:
             self.read_as_numbers = True
             ends = pc.min_max(column).as_py().values()
@@ -118,6 +118,8 @@ class Cells:
 
 def distinct(column):
     """The different cells of a dictionary column, and each row's position among them or -1."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
     return column.dictionary, column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
 
 

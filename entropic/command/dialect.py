@@ -19,7 +19,7 @@ from .cells import MISSING_WORDS, clean, number_of
 
 SAMPLE_BYTES = 1 << 18
 SAMPLE_LINES = 100
-_SNIFFED_CHARACTERS, _SNIFFED_LINE = 1 << 15, 1 << 12
+_SNIFFED_CHARACTERS, _SNIFFED_LINE = 1 << 14, 1 << 12
 SEPARATORS = [",", ";", "\t", "|", " "]
 WHITESPACE = " "
 _MARKS = {

@@ -18,6 +18,7 @@ from entropic.model_format import stored
 from .cells import listed, word_of
 from .dialect import Dialect
 from .indexed import IndexedRows
+from .medians import exact_medians
 
 DENSE_CELLS = 1 << 26
 COPIED = "--id"
@@ -30,10 +31,6 @@ class NumberColumn:
 
     name: str
     median: float
-
-    @classmethod
-    def learn(cls, name, values):
-        return cls(name, float(np.nanmedian(values)))
 
     def encode(self, table, out):
         """Write the column into ``out`` of shape (n_rows,)."""
@@ -49,11 +46,6 @@ class WordColumn:
     name: str
     words: np.ndarray
 
-    @classmethod
-    def learn(cls, name, table):
-        words, codes = words_of(table, name)
-        return cls(name, np.array(sorted(words[code] for code in np.unique(codes)), dtype=str))
-
     def codes(self, table):
         """The position of each row's word among ``words``; -1 for an unknown one."""
         position = {word: code for code, word in enumerate(self.words.tolist())}
@@ -64,6 +56,16 @@ class WordColumn:
 def numbers_of(table, name):
     """A column of numbers of an Arrow table or record batch, NaN where missing."""
     return table.column(name).to_numpy(zero_copy_only=False)
+
+
+def _number_columns(source):
+    for batch in source.batches():
+        yield lambda name, batch=batch: numbers_of(batch, name)
+
+
+def _median(values):
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) else float("nan")
 
 
 def words_of(table, name):
@@ -105,7 +107,7 @@ class TableEncoder:
     words: list = field(default_factory=list)
 
     @classmethod
-    def learn(cls, source, table, target, dropped=()):
+    def learn(cls, source, target, dropped=(), table=None):
         """Learn from training rows what each column holds.
 
         Columns without any known cell are dropped.
@@ -113,30 +115,39 @@ class TableEncoder:
         Parameters
         ----------
         source : Source
-        table : Arrow table
-            Of rows of the source.
         target : str
         dropped : list of str
+        table : Arrow table or None
+            Of rows of the source; None reads all of its rows, in batches.
 
         Raises
         ------
         ValueError
             If no column is left.
         """
+        schema = source.schema if table is None else table.schema
+        is_number = {name: str(schema.field(name).type) == "double" for name in schema.names}
+        numbers = [name for name in schema.names if is_number[name]]
+        words = [name for name in schema.names if not is_number[name] and name != target]
+        seen = {name: set() for name in words}
+        for batch in source.batches() if table is None else [table]:
+            for name in words:
+                known, codes = words_of(batch, name)
+                seen[name].update(known[code] for code in np.unique(codes))
+        if table is None:
+            medians = exact_medians(lambda: _number_columns(source), numbers)
+        else:
+            medians = {name: _median(numbers_of(table, name)) for name in numbers}
         encoder = cls(list(source.names), source.header, target, list(dropped), source.dialect)
-        for name in table.column_names:
-            if name == target:
-                continue
-            if str(table.schema.field(name).type) == "double":
-                values = numbers_of(table, name)
-                if np.isnan(values).all():
-                    encoder.dropped.append(name)
-                else:
-                    encoder.numbers.append(NumberColumn.learn(name, values))
-            else:
-                encoder.words.append(WordColumn.learn(name, table))
-                if encoder.words[-1].words.tolist() == [""]:
-                    encoder.dropped.append(encoder.words.pop().name)
+        encoder.dropped += [name for name in numbers if np.isnan(medians[name])]
+        encoder.dropped += [name for name in words if seen[name] == {""}]
+        left = [name for name in schema.names if name not in encoder.dropped]
+        encoder.numbers = [NumberColumn(name, medians[name]) for name in left if is_number[name]]
+        encoder.words = [
+            WordColumn(name, np.array(sorted(seen[name]), dtype=str))
+            for name in left
+            if name in seen
+        ]
         if not encoder.numbers and not encoder.words:
             raise ValueError("no column is left to learn from; give more columns or drop fewer.")
         return encoder
@@ -276,8 +287,8 @@ def cells_of(table, name):
     return np.array(words, dtype=object)[codes]
 
 
-def label_cells(table, target, source):
-    """The labels of the rows of a source, as they are written.
+def label_cells(table, target, source, n_before=0):
+    """The labels of a table or batch, before which the source has other rows, as they are written.
 
     Raises
     ------
@@ -287,19 +298,17 @@ def label_cells(table, target, source):
     if target not in table.column_names:
         raise ValueError(f"the column of labels, {target!r}, is missing in {source.files[0].name}.")
     labels = cells_of(table, target)
-    check_labels(labels, source)
+    check_labels(labels, source, n_before)
     return labels
 
 
-def check_labels(labels, source):
+def check_labels(labels, source, n_before=0):
     """Refuse rows without a label, naming the first."""
     spelt = [label for label in set(labels) if not word_of(label, source.dialect.missing)]
     missing = np.flatnonzero(np.isin(labels, spelt))
     if len(missing):
-        raise ValueError(
-            f"the label is missing in {source.place(int(missing[0]))}; give one or take the "
-            "row out."
-        )
+        place = source.place(n_before + int(missing[0]))
+        raise ValueError(f"the label is missing in {place}; give one or take the row out.")
 
 
 def _one_hot(codes, width):

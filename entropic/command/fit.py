@@ -52,7 +52,7 @@ def fit(options):
     encoder = (
         IndexedEncoder.learn(training)
         if target is None
-        else TableEncoder.learn(source, training, target, [*dropped, *source.left_out])
+        else TableEncoder.learn(source, target, [*dropped, *source.left_out], training)
     )
     X = encoder.matrix(training)
     report = Report()

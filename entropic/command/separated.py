@@ -9,6 +9,7 @@ import itertools
 import mmap
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
@@ -249,8 +250,8 @@ class SeparatedFile:
         lines, tail = 0, b""
         with self.content.open() as stream:
             while chunk := stream.read(_BLOCK):
-                lines += chunk.count(b"\n")
-                tail = (tail + chunk)[-_BLOCK:]
+                lines += np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
+                tail = chunk if len(chunk) > len(tail) else tail[len(chunk) :] + chunk
         lines += not tail.endswith(b"\n")
         if len(self.names) == 1 and lines > n_rows + self._skipped:
             blank = lines - n_rows - self._skipped

@@ -207,16 +207,14 @@ class Source:
         tables = [
             pa.table(
                 {
-                    name: pa.chunked_array(
-                        [self._converted(file, name, chunk) for chunk in part.column(own).chunks],
-                        self._kinds[name],
-                    )
+                    name: self._converted(file, name, part.column(own))
                     for name, own in self._own_names(self._kinds)
-                }
+                },
+                schema=self.schema,
             )
             for file, part in zip(self.files, parts, strict=True)
         ]
-        return pa.concat_tables(tables)
+        return pa.concat_tables(tables).unify_dictionaries()
 
     def batches(self):
         """The rows as Arrow record batches of ``schema``, in bounded memory."""
@@ -290,10 +288,9 @@ class Source:
                 for file in self.files:
                     part, n_rows = read(file, asked), 0
                     parts.append(part)
-                    for batch in part.to_batches() if isinstance(part, pa.Table) else part:
+                    for batch in [part] if isinstance(part, pa.Table) else part:
                         for name, own in self._own_names(self._wanted):
-                            cells = found[name]
-                            cells.update(file, self._given, batch.column(own), n_rows)
+                            found[name].update(file, self._given, batch.column(own), n_rows)
                         n_rows += batch.num_rows
                     self._lengths.append(n_rows)
             except Reread:

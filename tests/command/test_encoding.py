@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from entropic.command import encoding
+from entropic.command import encoding, medians, separated
 from entropic.command.dialect import Dialect
 from entropic.command.encoding import (
     IndexedEncoder,
@@ -13,6 +13,8 @@ from entropic.command.encoding import (
     positional_encoder,
 )
 from entropic.command.indexed import IndexedRows
+from entropic.command.labels import Labels
+from entropic.command.preprocessing import Preprocessing
 from entropic.command.source import open_source
 
 pytestmark = pytest.mark.backend_free
@@ -33,7 +35,7 @@ def learn(source, target, dropped=()):
     features = [name for name in source.names if name not in (target, *dropped)]
     source.select(features, labels=[target])
     table = source.table()
-    return TableEncoder.learn(source, table, target, dropped), table
+    return TableEncoder.learn(source, target, dropped, table), table
 
 
 @pytest.fixture
@@ -60,6 +62,32 @@ def test_numbers_stay_and_words_become_one_hot(source):
     assert encoder.dropped == ["empty"]
     assert encoder.missing(train) == (1, 1)
     assert encoder.n_features == 4
+
+
+@pytest.mark.parametrize("many", [64, 0])
+def test_batches_teach_what_the_whole_table_does(source, monkeypatch, many):
+    monkeypatch.setattr(separated, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(medians, "_MANY", many)
+    rng = np.random.default_rng(0)
+    rows = [",".join(["a", "b", "c", "w", "e", "y"])]
+    for i in range(3000):
+        a = "" if rng.random() < 0.1 else repr(float(rng.standard_cauchy()))
+        b, c = rng.integers(-3, 3), f"{rng.random() * 10.0 ** rng.integers(-300, 300)}"
+        rows.append(f"{a},{b},{c},{'pqr?'[i % 4]},,{'uv'[i % 2]}")
+    rows = source("\n".join(rows) + "\n")
+    encoder, table = learn(rows, "y")
+    again = TableEncoder.learn(rows, "y")
+    assert again.dropped == encoder.dropped == ["e"]
+    assert [(c.name, c.median) for c in again.numbers] == [
+        (c.name, c.median) for c in encoder.numbers
+    ]
+    assert [c.words.tolist() for c in again.words] == [c.words.tolist() for c in encoder.words]
+    labels = Labels.learn(label_cells(table, "y", rows))
+    blocks = list(Preprocessing(again, labels).blocks(rows))
+    assert len(blocks) > 20
+    np.testing.assert_array_equal(np.vstack([X for X, _ in blocks]), encoder.matrix(table))
+    truth, _ = labels.apply(label_cells(table, "y", rows))
+    assert np.concatenate([y for _, y in blocks]).tolist() == truth.tolist()
 
 
 def test_the_median_and_the_words_are_those_of_the_training_rows(source, alike):
