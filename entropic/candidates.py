@@ -30,6 +30,7 @@ from .uncertainty.scoring import SCORINGS, neg_log_loss
 JUDGED = "judged"  # on all rows
 DROPPED = "dropped"  # after a fit on a sample, by which it could not win
 SAMPLED = "judged on a sample"  # the time was up before its fit on all rows
+SKIPPED = "skipped"  # lower degrees did worse and worse on the sample
 UNJUDGED = "not judged"  # it has no left-out scores: no factor fits into memory
 UNTRIED = "not tried"  # the time was up before
 
@@ -40,9 +41,10 @@ SEARCH_TOL = 1e-6
 # Expected seconds of a fit from which a sample is worth while, and its rows: a third of all within
 # these limits.
 WORTH_SAMPLING = 0.01
-FEWEST, MOST = 100, 300
-# So many go on, of those whose score lies within so many standard errors of their degree's best.
-FINALISTS, REACH = 2, 2.0
+FEWEST, MOST = 100, 200
+# So many of a degree and of all go on, of those whose score lies within so many standard errors of
+# their degree's best.
+FINALISTS, MOST_FINALISTS, REACH = 2, 4, 2.0
 USUAL_STEPS = 6
 
 
@@ -71,6 +73,14 @@ class Candidate:
         """The candidate's row of ``results_``."""
         names = ("status", "score", "standard_error", "log_loss", "n_rows")
         return {**self.chosen, **{name: getattr(self, name) for name in names}, **self.figures}
+
+    def described(self):
+        """One line on the candidate and its figures."""
+        shown = ", ".join(f"{name} {value}" for name, value in self.chosen.items())
+        return (
+            f"{shown}: {self.score:.4f}, log-loss {self.log_loss:.4f} "
+            f"({self.status}, {self.n_rows} rows)"
+        )
 
     def judge(self, status, scores, positive, rows, scoring):
         """Keep what held-out scores say; rows without weight have no say."""
@@ -116,6 +126,7 @@ class Race:
 
     def __init__(self, search, candidates):
         self.search, self.candidates = search, candidates
+        self.n_fits, self.n_expected = 0, len(candidates)
         self.deadline = np.inf
         if search.max_seconds is not None:
             self.deadline = time.monotonic() + search.max_seconds
@@ -125,6 +136,10 @@ class Race:
         tried = self.candidates[0].status != UNTRIED
         return tried and time.monotonic() >= self.deadline
 
+    def _tell(self, candidate):
+        self.n_fits += 1
+        self.search._tell(candidate, self.n_fits / self.n_expected)
+
     # ---------------------------------------------------------- leave-one-out
 
     def by_leave_one_out(self, X, positive, weights, sample_weight):
@@ -132,50 +147,56 @@ class Race:
         degrees = {}
         for candidate in self.candidates:
             degrees.setdefault(candidate.chosen["degree"], []).append(candidate)
-        heats, sampled = {}, []
+        sampled = []
         for degree, group in degrees.items():
+            if self.search.degrees is None and _falling([group for _, group in sampled]):
+                for candidate in group:
+                    candidate.status = SKIPPED
+                continue
             heat = _Heat(self, degree, X, positive, weights, sample_weight)
-            if heat.sample is None:
-                self._run(heat, group, None)
-            else:
-                self._run(heat, group, heat.sample)
-                heats[degree] = heat
-                sampled += [c for c in group if c.status == SAMPLED]
+            if heat.sample is not None:
+                self.n_expected += min(FINALISTS, len(group))
+                sampled.append((heat, group))
+            self._run(heat, group, heat.sample)
         if self.time_is_up():
             return
-        finalists = self._finalists(sampled)
-        for candidate in sampled:
-            if not any(candidate is finalist for finalist in finalists):
-                candidate.status = DROPPED
-        for candidate in finalists:
-            self._run(heats[candidate.chosen["degree"]], [candidate], None)
+        finals = [
+            (candidate, heat) for heat, group in sampled for candidate in self._finalists(group)
+        ]
+        finals = sorted(finals, key=lambda final: self._rank(final[0]))[:MOST_FINALISTS]
+        for _, group in sampled:
+            for candidate in group:
+                if candidate.status == SAMPLED:
+                    candidate.status = DROPPED
+        for candidate, _ in finals:
+            candidate.status = SAMPLED
+        for candidate, heat in finals:
+            self._run(heat, [candidate], None)
 
     def _run(self, heat, group, sample):
         for candidate in group:
             if self.time_is_up():
                 return
             heat.judge(candidate, group, sample)
-            self.search._tell(candidate)
+            self._tell(candidate)
 
-    def _finalists(self, sampled):
-        """The candidates that a fit on all rows is worth, the most promising first.
-
-        Some of each degree: a sample says little of what a higher degree does with more rows.
-        """
+    def _rank(self, candidate):
+        """What the most promising candidate has least of."""
         by_loss = self.search.scoring == "accuracy_log_loss"
-        order = sorted(sampled, key=lambda c: c.log_loss if by_loss else -c.score)
-        best, taken, finalists = {}, {}, []
-        for candidate in order:
-            degree = candidate.chosen["degree"]
-            if degree not in best or candidate.score > best[degree].score:
-                best[degree] = candidate
-        for candidate in order:
-            degree = candidate.chosen["degree"]
-            floor = best[degree].score - REACH * best[degree].standard_error
-            if candidate.score >= floor and taken.get(degree, 0) < FINALISTS:
-                taken[degree] = taken.get(degree, 0) + 1
-                finalists.append(candidate)
-        return finalists
+        return candidate.log_loss if by_loss else -candidate.score
+
+    def _finalists(self, group):
+        """The candidates of a degree that a fit on all rows is worth.
+
+        Some of each degree: a sample says little of what a higher one does with more rows.
+        """
+        group = [candidate for candidate in group if candidate.status == SAMPLED]
+        if not group:
+            return []
+        best = max(group, key=lambda candidate: candidate.score)
+        floor = best.score - REACH * best.standard_error
+        near = [candidate for candidate in group if candidate.score >= floor]
+        return sorted(near, key=self._rank)[:FINALISTS]
 
     # ------------------------------------------------------------------ folds
 
@@ -219,7 +240,7 @@ class Race:
             }
             scores = np.concatenate(scores)
             candidate.judge(JUDGED, scores, positive[tested], weights[tested], self.search.scoring)
-            self.search._tell(candidate)
+            self._tell(candidate)
 
 
 class _Heat:
@@ -272,6 +293,17 @@ class _Heat:
             everywhere[sample] = scores
             scores = everywhere
         candidate.judge(status, scores, self.positive, self.rows, self.search.scoring)
+
+
+def _falling(groups):
+    """Whether the last degree that began on a sample did worse there than the one before."""
+    if len(groups) < 2:
+        return False
+    before, last = ([c for c in group if np.isfinite(c.score)] for group in groups[-2:])
+    return bool(before and last) and (
+        max(c.score for c in last) < max(c.score for c in before)
+        and min(c.log_loss for c in last) > min(c.log_loss for c in before)
+    )
 
 
 def _sample(positive, rows, size):

@@ -31,7 +31,14 @@ from .uncertainty.scoring import SCORINGS
 
 AUTO_DEGREES = (1, 2, 3, 4, 5, 6)
 RULES = ("best", "one-standard-error")
-SEARCHED = ("degree", "constraint", "slack", "C", "bound")
+# What is chosen, and the parameter that lists its values; the last varies fastest.
+SEARCHED = {
+    "degree": "degrees",
+    "constraint": "constraints",
+    "slack": "slacks",
+    "C": "Cs",
+    "bound": "bounds",
+}
 # What all candidates have in common with the search itself, with its defaults.
 SHARED = {
     name: parameter
@@ -40,8 +47,9 @@ SHARED = {
 }
 # Candidates whose accuracy lies within so many standard errors of the best compete by log-loss.
 WIDTH = 0.5
-# Seconds that the candidates of a degree may be expected to take for it to be tried by default.
-AFFORDABLE = 6.5
+# Seconds that the candidates of a degree may be expected to take for it to be tried by default, and
+# seconds a row: few rows cannot tell what so much time would find.
+AFFORDABLE, AFFORDABLE_PER_ROW = 6.5, 0.004
 
 
 # The kinds of folds that a saved search may have been told to use.
@@ -74,8 +82,8 @@ class EntropicClassifierCV(EntropicClassifier):
     Parameters
     ----------
     degrees : sequence of int or None
-        None tries 1 to 6, stopping where one would take more than some seconds, and 1
-        alone with ``monotonic_cst``.
+        None tries 1 to 6, stopping where one would take more than some seconds or the last
+        did worse than the one before; and 1 alone with ``monotonic_cst``.
     bounds, Cs, slacks : sequences of float
     constraints : sequence of {"equality", "inequality"}
     scoring : {"accuracy_log_loss", "neg_log_loss", "accuracy", "balanced_accuracy", "roc_auc"}
@@ -108,8 +116,9 @@ class EntropicClassifierCV(EntropicClassifier):
         "log_loss", "n_rows" that its last fit was of, "n_columns", "n_iter", "n_sweeps",
         "dual_gap", "converged". ``pandas.DataFrame(results_)`` makes a table. The status is
         "judged" after a fit on all rows; "dropped" where a fit on a sample showed that it cannot
-        win; "not judged" where left-out scores could not be had; "judged on a sample" or "not
-        tried" where ``max_seconds`` were over. Only the judged compete, if there are any.
+        win; "skipped" where degrees had begun to do worse; "not judged" where left-out scores
+        could not be had; "judged on a sample" or "not tried" where ``max_seconds`` were over.
+        Only the judged compete, if there are any.
 
     References
     ----------
@@ -151,6 +160,9 @@ class EntropicClassifierCV(EntropicClassifier):
     __init__.__signature__ = _with_shared(  # type: ignore[attr-defined]
         inspect.signature(__init__)
     )
+
+    # Told of every candidate and of the share of the search that is done.
+    _on_candidate = None
 
     # ---------------------------------------------------------------- fitting
 
@@ -209,30 +221,26 @@ class EntropicClassifierCV(EntropicClassifier):
             checks.check_number(self.max_seconds, "max_seconds", 0.0, above=True)
         # a hyperplane alone can be held to directions
         auto = AUTO_DEGREES if self.monotonic_cst is None else AUTO_DEGREES[:1]
-        degrees = auto if self.degrees is None else self.degrees
-        grid = {
-            "degree": checks.check_list(degrees, "degrees"),
-            "constraint": checks.check_list(self.constraints, "constraints"),
-            "slack": checks.check_list(self.slacks, "slacks"),
-            "C": checks.check_list(self.Cs, "Cs"),
-            "bound": checks.check_list(self.bounds, "bounds"),
-        }
+        lists = {name: getattr(self, many) for name, many in SEARCHED.items()}
+        if self.degrees is None:
+            lists["degree"] = auto
+        grid = {name: checks.check_list(lists[name], many) for name, many in SEARCHED.items()}
         for values in product(*grid.values()):
             self._candidate(**dict(zip(grid, values, strict=True)))._check_parameters()
         for name in ("degree", "slack", "C", "bound"):
             grid[name] = sorted(grid[name], reverse=name == "slack")
         return grid
 
-    def _choice(self):
+    def _choice(self, among=True):
         """Index of the candidate that the rule takes, among those that reached their optimum.
 
         Left-out scores are those of an optimum; elsewhere they mean little. Where no candidate
         reached its own, all that were judged compete.
         """
         table = self.results_
-        judged = table["status"] == JUDGED
+        judged = (table["status"] == JUDGED) & among
         if not np.any(judged):  # the time was up before: what is known is of samples
-            judged = np.isfinite(table["score"])
+            judged = np.isfinite(table["score"]) & among
         if not np.any(judged):
             raise ValueError(
                 "No candidate's left-out scores can be had: its factor does not fit into memory. "
@@ -256,21 +264,40 @@ class EntropicClassifierCV(EntropicClassifier):
         """The degrees to try: all that were named, or those whose candidates can be afforded."""
         if self.degrees is not None:
             return grid["degree"]
-        n_candidates = prod(len(grid[name]) for name in SEARCHED[1:])
+        most = min(AFFORDABLE, AFFORDABLE_PER_ROW * n_samples)
         first, *others = grid["degree"]
         chosen = [first]
         for degree in others:
-            n_columns = listing_of(n_features, degree, self.interaction_only).n_monomials
-            if expected_seconds(n_samples, n_columns, n_candidates) > AFFORDABLE:
+            if self._seconds(grid, degree, n_samples, n_features) > most:
                 break
             chosen.append(degree)
         return chosen
 
-    def _tell(self, candidate):
+    def _seconds(self, grid, degree, n_samples, n_features):
+        """What the candidates of a degree are expected to take."""
+        n_candidates = prod(len(values) for name, values in grid.items() if name != "degree")
+        n_columns = listing_of(n_features, degree, self.interaction_only).n_monomials
+        return expected_seconds(n_samples, n_columns, n_candidates)
+
+    def expected_seconds(self, n_samples, n_features):
+        """What a search by leave-one-out on dense rows is expected to take.
+
+        Parameters
+        ----------
+        n_samples, n_features : int
+
+        Returns
+        -------
+        float
+            Seconds, by the number of multiplications: right to about a factor of three.
+        """
+        grid = self._grid()
+        degrees = self._degrees(grid, n_samples, n_features)
+        return sum(self._seconds(grid, degree, n_samples, n_features) for degree in degrees)
+
+    def _tell(self, candidate, share):
         """Show what became of a candidate, when asked to."""
         if self.verbose:
-            shown = ", ".join(f"{name} {value}" for name, value in candidate.chosen.items())
-            print(
-                f"[{type(self).__name__}] {shown}: {candidate.status}, {candidate.n_rows} rows, "
-                f"{self.scoring} {candidate.score:.4f}, log-loss {candidate.log_loss:.4f}"
-            )
+            print(f"[{type(self).__name__}] {self.scoring} of {candidate.described()}")
+        if self._on_candidate is not None:
+            self._on_candidate(candidate, share)

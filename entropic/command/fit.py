@@ -7,10 +7,10 @@ import warnings
 
 import numpy as np
 
-from entropic.classifier import EntropicClassifier
 from entropic.features.limits import listing_of, monomials_called
 from entropic.files import check_writable
 from entropic.kernels.threads import effective_threads
+from entropic.model_selection import EntropicClassifierCV
 from entropic.rows import rows_of
 from entropic.rows.listing import LARGEST_INDEX
 from entropic.rows.monomial_rows import MonomialRows
@@ -19,9 +19,10 @@ from entropic.rows.work import SPARSE_NUMBER, Work
 from .encoding import IndexedEncoder, TableEncoder, check_labels, label_cells
 from .indexed import IndexedRows
 from .labels import Labels
-from .options import dialect_of
+from .options import DEFAULTS, dialect_of
 from .preprocessing import Preprocessing
 from .report import Report, data_lines, fit_lines, held_out_lines, notes
+from .search import BESIDES, choice_lines, classifier_for, followed
 from .source import open_source
 
 # A fit that is expected to take more seconds than this says so, and shows its steps.
@@ -70,20 +71,24 @@ def fit(options):
     elif test is not None:
         held_X = encoder.matrix(held_out)
 
-    classifier = _classifier(options, labels, target)
-    if _forewarned(X, classifier):
+    classifier, note = _classifier(options, labels, target, X.shape)
+    searching = isinstance(classifier, EntropicClassifierCV)
+    if options.verbose or (not searching and _forewarned(X, classifier)):
         classifier.callback = _show_step
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, followed(classifier, options.verbose):
         warnings.simplefilter("always")
         classifier.fit(X, truth[train])
     classifier.preprocessing_ = Preprocessing(encoder, labels)
 
     report.section("Data", data_lines(options, source, training, held_out, encoder, truth, labels))
+    if searching:
+        report.section("Search", choice_lines(classifier))
     report.section("Fit", fit_lines(classifier, len(train)))
     if held_out is not None:
         certain = ~classifier.in_band(held_X) if hasattr(classifier, "band_") else None
         lines, confusion = held_out_lines(held_truth, classifier.predict(held_X), certain, labels)
         report.section("Held-out rows", lines, confusion)
+    report.notes += [note] if note else []
     report.notes += [*source.notes] if target is not None else []
     report.notes += notes(encoder, training, held_out, dotted)
     report.notes += [" ".join(str(warning.message).split()) for warning in caught]
@@ -143,19 +148,17 @@ def _split(truth, share, seed):
     return train, test
 
 
-def _classifier(options, labels, target):
-    parameters = {
-        name: getattr(options, name)
-        for name in EntropicClassifier().get_params()
-        if hasattr(options, name)
-    }
-    parameters["class_weight"] = _class_weight(options.class_weight, labels)
-    if target is not None and options.standardize == "auto":
+def _classifier(options, labels, target, shape):
+    """The classifier to fit to rows of a shape, and a note on why it is that one."""
+    parameters = {name: getattr(options, name) for name in DEFAULTS if hasattr(options, name)}
+    if "class_weight" in parameters:
+        parameters["class_weight"] = _class_weight(parameters["class_weight"], labels)
+    wanted = options.search
+    if wanted is None and set(parameters) - set(BESIDES):
+        wanted = False
+    if target is not None and parameters.get("standardize", "auto") == "auto":
         parameters["standardize"] = True  # a table, however large, is no text corpus
-    parameters.pop("verbose")
-    if options.verbose:
-        parameters["callback"] = _show_step
-    return EntropicClassifier(**parameters)
+    return classifier_for(parameters, wanted, shape)
 
 
 def _forewarned(X, classifier):

@@ -158,13 +158,21 @@ def _add_reading(parser, otherwise):
 
 def _add_estimator(parser):
     """An option for each parameter of the classifier that can be given in a word."""
+    parser.add_argument(
+        "--search",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="choose the parameters below that are not given by left-out scores (default: where "
+        "none of the model is given, and that takes under about ten seconds)",
+    )
     group = parser.add_argument_group("parameters of the classifier")
 
     def add(name, flag=None, **settings):
         flag = flag or "--" + name.replace("_", "-")
         if "action" not in settings:
             settings["help"] += f" (default: {DEFAULTS[name]})"
-        group.add_argument(flag, dest=name, default=DEFAULTS[name], **settings)
+        # what was not given is not there: a parameter of the model means that one is wanted
+        group.add_argument(flag, dest=name, default=argparse.SUPPRESS, **settings)
 
     add("degree", type=int, help="of the separating polynomial")
     add("interaction_only", action="store_true", help="no powers of a single feature")

@@ -122,8 +122,8 @@ def data_lines(options, source, training, held_out, encoder, truth, labels):
 def fit_lines(classifier, n_rows):
     """The lines on how the solver ended."""
     gap = float(np.max(classifier.dual_gap_))
-    if classifier.degree > 1:
-        yield "surface", f"degree {classifier.degree}, {classifier.coef_.shape[1]:,} monomials"
+    if (degree := classifier.monomials_.degree) > 1:
+        yield "surface", f"degree {degree}, {classifier.coef_.shape[1]:,} monomials"
     goal = f"gap a row {gap / n_rows:.1e}, goal {classifier.tol:.1e}"
     yield "status", f"{classifier.status_} ({goal})"
     yield "steps", f"{classifier.n_iter_} ({classifier.n_sweeps_} sweeps of the rows)"

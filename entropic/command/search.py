@@ -1,0 +1,118 @@
+"""``entropic fit`` without parameters of a model: when it searches for one, and what it found."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+
+from entropic.candidates import DROPPED, JUDGED, SKIPPED, UNJUDGED
+from entropic.classifier import EntropicClassifier
+from entropic.model_selection import SEARCHED, EntropicClassifierCV
+
+# A search that is expected to take longer must be asked for.
+LONG = 10.0
+# Parameters that say nothing of which model to fit.
+BESIDES = ("class_weight", "certainty", "n_jobs")
+
+
+def classifier_for(parameters, wanted, shape):
+    """The classifier to fit: one that searches, or one model.
+
+    Parameters
+    ----------
+    parameters : dict
+        Of :class:`EntropicClassifier`, as far as they were given.
+    wanted : bool or None
+        Whether to search; None: unless it would take long.
+    shape : tuple of int
+        Of the rows to fit.
+
+    Returns
+    -------
+    EntropicClassifier or EntropicClassifierCV
+        A search tries only the values that were given of what it would otherwise choose.
+    note : str or None
+        What the user should know of the decision.
+    """
+    if wanted is False:
+        return EntropicClassifier(**parameters), None
+    search = EntropicClassifierCV(
+        **{SEARCHED.get(k, k): [v] if k in SEARCHED else v for k, v in parameters.items()}
+    )
+    seconds = search.expected_seconds(*shape)
+    if wanted is None and seconds > LONG:
+        return EntropicClassifier(**parameters), (
+            f"these are the default parameters; --search looks for better ones, in about "
+            f"{seconds:.0f} s."
+        )
+    return search, None
+
+
+@contextmanager
+def followed(classifier, verbose):
+    """Show how far a search is on standard error: lines when asked, a bar on a terminal."""
+    if not isinstance(classifier, EntropicClassifierCV):
+        yield
+        return
+    with _bar(verbose) as tell:
+        classifier._on_candidate = tell
+        try:
+            yield
+        finally:
+            del classifier._on_candidate
+
+
+@contextmanager
+def _bar(verbose):
+    if verbose:
+        yield lambda candidate, share: print(candidate.described(), file=sys.stderr)
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError:
+        yield None
+        return
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("searching", total=1.0)
+        yield lambda candidate, share: progress.update(task, completed=share)
+
+
+def choice_lines(search):
+    """The lines on what a search chose, and the best of each degree beside it."""
+    table = search.results_
+    degree = search.best_params_["degree"]
+    yield "chosen", f"degree {degree}, {_settings(table, search.best_index_)}"
+    yield "left out", _left_out(table, search.best_index_)
+    for other in np.unique(table["degree"]):
+        judged = (table["degree"] == other) & np.isfinite(table["score"])
+        if other != degree and np.any(judged):
+            best = search._choice(judged)
+            yield f"degree {other}", f"{_left_out(table, best)} with {_settings(table, best)}"
+    status = table["status"].tolist()
+    said = f"{len(status)} settings, {status.count(JUDGED)} of them on all rows"
+    if dropped := status.count(DROPPED):
+        said += f", {dropped} dropped after a sample"
+    if skipped := status.count(SKIPPED):
+        said += f", {skipped} of higher degrees skipped"
+    if unjudged := status.count(UNJUDGED):
+        said += f", {unjudged} not judged for want of memory"
+    yield "tried", said
+
+
+def _settings(table, row):
+    return (
+        f"{table['constraint'][row]}, slack {table['slack'][row]:g}, bound {table['bound'][row]:g}"
+        + (f", C {table['C'][row]:g}" if len(set(table["C"])) > 1 else "")
+    )
+
+
+def _left_out(table, row):
+    score, error, loss = (table[name][row] for name in ("score", "standard_error", "log_loss"))
+    return f"accuracy {score:.4f} ± {error:.4f}, log-loss {loss:.4f}"
