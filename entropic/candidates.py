@@ -28,7 +28,7 @@ from .uncertainty.scoring import SCORINGS, neg_log_loss
 
 # What became of a candidate, as its row of the table says.
 JUDGED = "judged"  # on all rows
-DROPPED = "dropped"  # after a fit on a sample, by which it could not win
+DROPPED = "dropped"  # after a fit on a sample, by which or by whose like it could not win
 SAMPLED = "judged on a sample"  # the time was up before its fit on all rows
 SKIPPED = "skipped"  # lower degrees did worse and worse on the sample
 UNJUDGED = "not judged"  # it has no left-out scores: no factor fits into memory
@@ -38,10 +38,10 @@ UNTRIED = "not tried"  # the time was up before
 STORED_SHARE = 8
 # A search only ranks its candidates; the one chosen is fitted again to the tolerance asked for.
 SEARCH_TOL = 1e-6
-# Expected seconds of a fit from which a sample is worth while, and its rows: a third of all within
-# these limits.
-WORTH_SAMPLING = 0.01
-FEWEST, MOST = 100, 200
+# Expected seconds a row from which a fit is worth a sample before it. The sample is a third of few
+# rows, an eighth of many: what does best on far fewer is too simple for all.
+WORTH_SAMPLING = 1e-5
+FEWEST, ENOUGH, SHARES = 100, 200, (3, 8)
 # So many of a degree and of all go on, of those whose score lies within so many standard errors of
 # their degree's best.
 FINALISTS, MOST_FINALISTS, REACH = 2, 4, 2.0
@@ -102,9 +102,10 @@ def expected_seconds(n_samples, n_features, n_candidates):
 
 def sample_size(n_samples, n_features):
     """Rows that a degree's candidates are first fitted on; None where all are no dearer."""
-    size = min(max(n_samples // 3, FEWEST), MOST)
-    worth = 2 * size <= n_samples and _seconds(n_samples, n_features) > WORTH_SAMPLING
-    return size if worth else None
+    large, small = (n_samples // share for share in SHARES)
+    size = max(min(max(large, FEWEST), ENOUGH), small)
+    dear = _seconds(n_samples, n_features) > WORTH_SAMPLING * n_samples
+    return size if dear and 2 * size <= n_samples else None
 
 
 def _seconds(n_samples, n_features):
@@ -171,7 +172,10 @@ class Race:
         for candidate, _ in finals:
             candidate.status = SAMPLED
         for candidate, heat in finals:
-            self._run(heat, [candidate], None)
+            if self._beaten(candidate.chosen["degree"]):
+                candidate.status = DROPPED
+            else:
+                self._run(heat, [candidate], None)
 
     def _run(self, heat, group, sample):
         for candidate in group:
@@ -179,6 +183,18 @@ class Race:
                 return
             heat.judge(candidate, group, sample)
             self._tell(candidate)
+
+    def _beaten(self, degree):
+        """Whether a degree's best fit on all rows is behind that of another in every respect."""
+        judged = [candidate for candidate in self.candidates if candidate.status == JUDGED]
+        own = [candidate for candidate in judged if candidate.chosen["degree"] == degree]
+        if not own:
+            return False
+        best = max(judged, key=lambda candidate: candidate.score)
+        return (
+            max(candidate.score for candidate in own) < best.score - best.standard_error
+            and min(candidate.log_loss for candidate in own) > best.log_loss
+        )
 
     def _rank(self, candidate):
         """What the most promising candidate has least of."""
@@ -243,36 +259,51 @@ class Race:
             self._tell(candidate)
 
 
+@dataclass
+class _Rows:
+    """What a fit takes: a design, classes, weights, and those of them that the user gave."""
+
+    design: Design
+    positive: np.ndarray
+    weights: np.ndarray
+    sample_weight: np.ndarray | None
+
+    def take(self, indices):
+        """The same of some rows."""
+        given = self.sample_weight
+        if np.size(given) > 1:
+            given = np.asarray(given)[indices]
+        weights = self.weights if len(self.weights) == 1 else self.weights[indices]
+        return _Rows(self.design.take(indices), self.positive[indices], weights, given)
+
+
 class _Heat:
     """The rows as one degree sees them, all of them and those of the sample."""
 
     def __init__(self, race, degree, X, positive, weights, sample_weight):
-        self.search, self.positive, self.weights = race.search, positive, weights
-        self.sample_weight = sample_weight
-        self.design = _stored(self.search._candidate(degree=degree)._design(X, weights))
-        n_samples, n_columns = self.design.rows.n_samples, self.design.rows.n_columns
-        self.rows = observations(sample_weight, weights, n_samples)[1]
-        size = sample_size(n_samples, n_columns)
-        self.sample = None if size is None else _sample(positive, self.rows, size)
+        self.search = race.search
+        design = _stored(self.search._candidate(degree=degree)._design(X, weights))
+        self.whole = _Rows(design, positive, weights, sample_weight)
+        self.counts = observations(sample_weight, weights, design.n_samples)[1]
+        size = sample_size(design.n_samples, design.rows.n_columns)
+        self.sample = None
+        if size is not None:
+            self.sample = _sample(positive, self.counts, size)
+            self.part = self.whole.take(self.sample)
 
     def judge(self, candidate, group, sample):
         """Fit a candidate, on a sample if there is one, and judge it on all rows."""
         model = self.search._candidate(
             **candidate.chosen, tol=max(SEARCH_TOL, self.search.tol), verbose=0, callback=None
         )
-        positive, weights, sample_weight = self.positive, self.weights, self.sample_weight
-        design = self.design
-        if sample is not None:
-            design, positive = design.take(sample), positive[sample]
-            weights = weights if len(weights) == 1 else weights[sample]
-            if sample_weight is not None and np.size(sample_weight) > 1:
-                sample_weight = np.asarray(sample_weight)[sample]
+        fitted = self.whole if sample is None else self.part
+        design = fitted.design
         box = model._box(design.rows.n_columns)
         start = candidate.coef
         if start is None:
             start = _neighbour(candidate, group)
         start = None if start is None else box.state(start)
-        sweep, box, outcome = model._solve(design, positive, weights, start)
+        sweep, box, outcome = model._solve(design, fitted.positive, fitted.weights, start)
         candidate.coef, candidate.n_rows = outcome.coef, design.n_samples
         candidate.figures = {
             "n_columns": design.n_features,
@@ -281,18 +312,18 @@ class _Heat:
             "dual_gap": outcome.dual_gap,
             "converged": outcome.converged,
         }
-        scores, _, whole = left_out(sweep, box, outcome, sample_weight, always=True)
+        scores, _, whole = left_out(sweep, box, outcome, fitted.sample_weight, always=True)
         if whole is None:
             candidate.status = UNJUDGED  # training scores flatter the most flexible candidates
             return
         status = JUDGED
         if sample is not None:
-            status, rows = SAMPLED, self.design.rows
+            status, rows = SAMPLED, self.whole.design.rows
             threads = effective_threads(self.search.n_jobs, rows.n_entries)
-            everywhere = sweeps.scores(rows, self.design.to_rows(outcome.coef), threads)
+            everywhere = sweeps.scores(rows, design.to_rows(outcome.coef), threads)
             everywhere[sample] = scores
             scores = everywhere
-        candidate.judge(status, scores, self.positive, self.rows, self.search.scoring)
+        candidate.judge(status, scores, self.whole.positive, self.counts, self.search.scoring)
 
 
 def _falling(groups):
