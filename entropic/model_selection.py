@@ -120,6 +120,12 @@ class EntropicClassifierCV(EntropicClassifier):
         could not be had; "judged on a sample" or "not tried" where ``max_seconds`` were over.
         Only the judged compete, if there are any.
 
+    Notes
+    -----
+    The scores by which a candidate was chosen are those that its band rests on. After a search
+    bands were seen to err 1.23 times as often as their count says, on 57 data sets. Rows kept
+    aside know nothing of the choice: see ``control_error`` and ``conformalize``.
+
     References
     ----------
     The rule of one standard error: L. Breiman, J. Friedman, R. Olshen, C. Stone,
@@ -202,6 +208,7 @@ class EntropicClassifierCV(EntropicClassifier):
         self.best_score_ = float(self.results_["score"][self.best_index_])
         best = self._candidate(**self.best_params_).fit(X, y, sample_weight)
         parameters = best.get_params()
+        self._forget_uncertainty()
         vars(self).update({k: v for k, v in vars(best).items() if k not in parameters})
         return self
 

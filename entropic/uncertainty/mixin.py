@@ -70,9 +70,7 @@ class UncertaintyMixin(GuaranteesMixin):
         sample_weight : array of shape (n_samples,), (1,) or None
             As the user gave it, before class weights.
         """
-        for name in LEARNED:
-            vars(self).pop(name, None)
-        self._forget_guarantees()
+        self._forget_uncertainty()
         target, margins = sweep.target, outcome.evaluation.functional_margins
         trained = target.sign * (margins + target.offset)
         self.separation_ = separation(trained, positive, target.weights)
@@ -96,6 +94,11 @@ class UncertaintyMixin(GuaranteesMixin):
         self.band_ = certainty_band(ranking, self.certainty)
         self.calibration_ = frequencies(ranking)
         self.left_out_risk_ = left_out_risk(ranking, class_totals(positive, sample_weight))
+
+    def _forget_uncertainty(self):
+        self._forget_guarantees()
+        for name in LEARNED:
+            vars(self).pop(name, None)
 
     def _check_loaded_uncertainty(self):
         """Refuse fitted attributes, as of a file, that no fit could have left."""

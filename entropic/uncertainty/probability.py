@@ -14,7 +14,7 @@ itself would cost more.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
+from scipy.optimize import isotonic_regression
 
 # The part of a pool's weight at either side over which its frequency turns into its
 # neighbour's. Half, an interpolation between the middles, distorts wide pools.
@@ -47,8 +47,8 @@ def frequencies(ranking):
     share = np.add.reduceat(ranking.good, starts) / total
     # an imaginary row of each class below and above all others
     pooled = isotonic_regression(
-        np.concatenate([[0.5], share, [0.5]]), sample_weight=np.concatenate([[2], total, [2]])
-    )
+        np.concatenate([[0.5], share, [0.5]]), weights=np.concatenate([[2], total, [2]])
+    ).x
     rises = np.diff(pooled) > ROUNDING
     first, last = not rises[0], not rises[-1]  # whether an end's pool holds its imaginary rows
     opening = np.concatenate([[0], np.flatnonzero(rises[1:-1]) + 1])

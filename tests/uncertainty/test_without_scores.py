@@ -113,6 +113,15 @@ def test_a_search_for_scores_only():
     assert model.loo_decision_ is None
 
 
+def test_another_search_leaves_nothing_of_the_one_before():
+    X, y = rows(80)
+    model = EntropicClassifierCV([1], [1.0], slacks=[10.0]).fit(X, y).control_error(X, y, 0.3)
+    model.fit(X, y)
+    assert not hasattr(model, "error_control_")
+    model.set_params(leave_one_out=False).fit(X, y)
+    assert not hasattr(model, "band_") and not hasattr(model, "predict_proba")
+
+
 def test_scores_that_were_not_affordable_are_missed_aloud(monkeypatch):
     """Training scores never take their place."""
     X, y = rows()
