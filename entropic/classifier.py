@@ -186,7 +186,6 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- fitting
 
-    @one_library_thread
     def fit(self, X, y, sample_weight=None):
         """Find the separating surface.
 
@@ -207,12 +206,13 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
         ValueError
             If X, y, weights or a parameter cannot be used; the message says where and why.
         """
-        X, positive, weights = self._prepare(X, y, sample_weight)
-        design = self._design(X, weights)
-        start = self._start(design.n_features)
-        sweep, box, outcome = self._solve(design, positive, weights, start, self._watch)
-        self._keep(outcome, design)
-        self._learn_uncertainty(sweep, box, outcome, positive, sample_weight)
+        with one_library_thread:  # a decorator would take the place of the caller in warnings
+            X, positive, weights = self._prepare(X, y, sample_weight)
+            design = self._design(X, weights)
+            start = self._start(design.n_features)
+            sweep, box, outcome = self._solve(design, positive, weights, start, self._watch)
+            self._keep(outcome, design)
+            self._learn_uncertainty(sweep, box, outcome, positive, sample_weight)
         return self
 
     def _prepare(self, X, y, sample_weight):
