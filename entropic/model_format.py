@@ -141,7 +141,7 @@ def _packed(schema, arrays):
     skops knows objects again by an id that the file states: nodes that hold each other twice a
     level would be walked 2^depth times. Without ids the walk is as long as the schema.
     """
-    numbers: dict[str, int] = {}
+    numbers = {}
     for node in _nodes(schema):
         node.pop("__id__", None)
         if "file" in node:
