@@ -453,7 +453,7 @@ def test_bundled_sets_have_their_names_and_labels():
 @pytest.mark.parametrize("zero_based", [True, False])
 @pytest.mark.parametrize("packed", [True, False])
 def test_libsvm_files_keep_their_indices(tmp_path, write, zero_based, packed):
-    X = sp.random(20, 6, 0.4, "csr", rng=np.random.default_rng(0))
+    X = sp.random(20, 6, 0.4, "csr", random_state=0)
     y = np.where(np.arange(20) % 2, 1, -1)
     dump_svmlight_file(X, y, str(tmp_path / "x"), zero_based=zero_based)
     content = (tmp_path / "x").read_bytes()
