@@ -42,9 +42,9 @@ SEARCH_TOL = 1e-6
 # rows, an eighth of many: what does best on far fewer is too simple for all.
 WORTH_SAMPLING = 1e-5
 FEWEST, ENOUGH, SHARES = 100, 200, (3, 8)
-# So many of a degree and of all go on, of those whose score lies within so many standard errors of
-# their degree's best.
-FINALISTS, MOST_FINALISTS, REACH = 2, 4, 2.0
+# So many of a degree and of all go on. What lies within so many standard errors of the best on the
+# sample is not told from it.
+FINALISTS, MOST_FINALISTS, REACH = 3, 6, 2.0
 USUAL_STEPS = 6
 
 
@@ -57,6 +57,7 @@ class Candidate:
     score: float = np.nan
     standard_error: float = np.nan
     log_loss: float = np.nan
+    loss_error: float = np.nan
     n_rows: int = 0
     figures: dict = field(
         default_factory=lambda: {
@@ -68,6 +69,12 @@ class Candidate:
         }
     )
     coef: np.ndarray | None = None
+
+    @property
+    def freedom(self):
+        """How far the data may move the coefficients: equal on the plateaus of slack and bound."""
+        chosen = self.chosen
+        return chosen["C"] * chosen["bound"] ** 2 / max(chosen["slack"], 1e-300)
 
     def row(self):
         """The candidate's row of ``results_``."""
@@ -88,7 +95,8 @@ class Candidate:
         counted = rows > 0
         state = scores[counted], positive[counted], rows[counted]
         self.score, self.standard_error = SCORINGS[scoring](*state)
-        self.log_loss = -neg_log_loss(*state)[0]
+        value, self.loss_error = neg_log_loss(*state)
+        self.log_loss = -value
 
 
 def expected_seconds(n_samples, n_features, n_candidates):
@@ -127,6 +135,7 @@ class Race:
 
     def __init__(self, search, candidates):
         self.search, self.candidates = search, candidates
+        self.by_loss = search.scoring == "accuracy_log_loss"
         self.n_fits, self.n_expected = 0, len(candidates)
         self.deadline = np.inf
         if search.max_seconds is not None:
@@ -198,21 +207,27 @@ class Race:
 
     def _rank(self, candidate):
         """What the most promising candidate has least of."""
-        by_loss = self.search.scoring == "accuracy_log_loss"
-        return candidate.log_loss if by_loss else -candidate.score
+        return candidate.log_loss if self.by_loss else -candidate.score
 
     def _finalists(self, group):
         """The candidates of a degree that a fit on all rows is worth.
 
-        Some of each degree: a sample says little of what a higher one does with more rows.
+        The best on the sample by either measure, then the freest of those that it cannot tell
+        from the best: more rows allow more freedom. Some of each degree for the same reason.
         """
         group = [candidate for candidate in group if candidate.status == SAMPLED]
         if not group:
             return []
-        best = max(group, key=lambda candidate: candidate.score)
-        floor = best.score - REACH * best.standard_error
-        near = [candidate for candidate in group if candidate.score >= floor]
-        return sorted(near, key=self._rank)[:FINALISTS]
+        most = max(group, key=lambda candidate: candidate.score)
+        best = min(group, key=self._rank)
+        error = best.loss_error if self.by_loss else best.standard_error
+        level = [c for c in group if self._rank(c) <= self._rank(best) + REACH * error]
+        level.sort(key=lambda candidate: -candidate.freedom)
+        chosen = []
+        for candidate in (best, most, *level):
+            if not any(candidate is other for other in chosen):
+                chosen.append(candidate)
+        return chosen[:FINALISTS]
 
     # ------------------------------------------------------------------ folds
 
