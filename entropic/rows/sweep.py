@@ -19,6 +19,19 @@ from .work import Work
 
 
 @dataclass(frozen=True)
+class Recomputed:
+    """Stands for Hessian weights that no memory holds: those at a point, made with each read.
+
+    Attributes
+    ----------
+    coef : array of shape (n_features,)
+        The point, in the units of the design.
+    """
+
+    coef: np.ndarray
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """What one sweep found at one point. It never changes.
 
@@ -33,7 +46,8 @@ class Evaluation:
     curvature : array of shape (n_features, n_features) or None
         ``D^T diag(q l'') D``, where it was asked for.
     functional_margins, log_margins, hessian_weights : arrays of shape (n_samples,) or None
-        ``t = D w - y``, ``l'(t) = ln b`` and ``q l''(t)``, where they were asked for.
+        ``t = D w - y``, ``l'(t) = ln b`` and ``q l''(t)``, where they were asked for. Of rows
+        that are only streamed, the first two are never kept and the last are ``Recomputed``.
     """
 
     coef: np.ndarray
@@ -91,6 +105,18 @@ class Sweep:
         """Mask of the samples that have weight."""
         return np.broadcast_to(self.target.weights > 0, self.n_samples)
 
+    @property
+    def n_counted(self):
+        """How many samples have weight."""
+        return int(np.count_nonzero(self.counted))
+
+    @property
+    def weight_range(self):
+        """The smallest weight above 0, and the largest."""
+        weights = self.target.weights
+        most = float(np.max(weights))
+        return float(np.min(weights, where=weights > 0, initial=most)), most
+
     @cached_property
     def work(self):
         """Sizes of the data, from which the cost of each kind of step follows."""
@@ -109,6 +135,14 @@ class Sweep:
         vars(other).pop("counted", None)
         other.target = replace(self.target, **changes)
         return other
+
+    def in_units(self, unit):
+        """The same rows with all weights divided by a number."""
+        return self.with_target(weights=self.target.weights / unit)
+
+    def over_parts(self, task, evaluation):
+        """What a task makes of the samples: here of all at once (rows/parts.py: one by one)."""
+        return task(self, evaluation)
 
     def with_design(self, design):
         """Another design of the same samples: some of its columns, say."""

@@ -68,13 +68,15 @@ class Ending:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a point proves: its gap, rounding included, and how well it meets the constraint."""
+    """What a point proves: its gap, rounding included, and how well it meets the constraint.
+
+    ``least_score`` is ``min_i D_i w``, less what rounding may have added to it.
+    """
 
     dual_gap: float
     objective: float
     residual_norm: float
-    margins: np.ndarray
-    multipliers: np.ndarray
+    least_score: float
     reached: bool
 
 
@@ -95,8 +97,9 @@ class Goal:
         self.gap = tol * sweep.total_weight
         self.norm = math.inf
         if self.exact:
-            self.norm = math.sqrt(tol * np.count_nonzero(sweep.counted))
+            self.norm = math.sqrt(tol * sweep.n_counted)
         self._largest = None
+        self._last = (None, None, None)  # what was certified last is often asked for again
 
     @property
     def largest_entry(self):
@@ -119,50 +122,40 @@ class Goal:
         -------
         Certificate
         """
-        target, counted = self.target, self.sweep.counted
-        weights, loss = np.broadcast_to(target.weights, counted.shape), target.loss
-        t, implied = evaluation.functional_margins, scaled_multipliers is None
+        x = scaled_multipliers
+        if self._last[0] is evaluation and self._last[1] is x:
+            return self._last[2]
+        (sums,) = self.sweep.over_parts(SampleSums(x), evaluation)
+        squares, total, residual_norm, objective, charged, least_score = sums.tolist()
         with np.errstate(over="ignore", invalid="ignore"):
-            x = 0.0 - evaluation.log_margins if implied else scaled_multipliers
-            multipliers = 0.0 + weights * x
-            tau = -evaluation.gradient if implied else self.sweep.rmatvec_signed(multipliers)
-            gap = self.box.gap(state, tau)
-            if self.exact:
-                margins = np.exp(-x)
-                off = np.where(counted, t - margins, 0.0)
-                # what the multipliers charge for the residual: the primal is met in the limit only
-                gap += float(np.abs(multipliers) @ np.abs(off))
-                terms = np.where(counted, weights * margins * (-x - 1), 0.0)
-                objective = self.box.value(state) + float(np.sum(terms))
-            else:
-                margins = np.exp(evaluation.log_margins)
-                off = np.where(counted, t - margins, 0.0)
-                objective = self.box.value(state) + evaluation.value
-                if not implied:
-                    gap += float(np.sum(weights * loss.gaps(x, t), where=counted))
-            off = np.minimum(off, 0.0) if loss.inequality else off
-            point = _Point(state, evaluation.coef, margins, np.abs(multipliers))
-            columns, samples = self._rounding(point, x, gap)
+            tau = -evaluation.gradient
+            if x is not None:
+                tau = self.sweep.rmatvec_signed(0.0 + self.target.weights * x)
+            gap = self.box.gap(state, tau) + charged
+            objective += self.box.value(state) + (0.0 if self.exact else evaluation.value)
+            columns, samples = self._rounding(_Point(state, evaluation, x, squares, total), gap)
             # the distances to the optimum add up, and the gap is their square
             if self.exact:
                 gap = _joined(gap, columns) + samples
             else:
                 gap = _joined(gap, columns + samples)
         gap = min(gap, LARGEST) if gap == gap else LARGEST
-        residual_norm = norm(off)
         reached = gap <= self.gap and residual_norm <= self.norm
-        return Certificate(gap, objective, residual_norm, margins, multipliers, reached)
+        found = Certificate(gap, objective, residual_norm, least_score, reached)
+        self._last = evaluation, x, found
+        return found
 
     def rank(self, certificate):
         """Less is better: the constraint first, to its goal; then the gap."""
         return max(certificate.residual_norm, self.norm), certificate.dual_gap
 
-    def _rounding(self, point, x, gap):
+    def _rounding(self, point, gap):
         """What rounding may hide in the gap: in ``D^T lambda`` and the state, and in ``D w``."""
-        by_column, samples = self._bounds(point, x)
+        by_column, samples = self._bounds(point)
         columns = self._of_columns(point, by_column)
         if not samples + columns <= CLOSER * max(self.gap, gap):
-            by_column, samples = self._sums(point)
+            by_column, samples = self.sweep.over_parts(RoundingSums(point.x), point.evaluation)
+            samples = math.sqrt(float(samples)) if self.exact else float(samples)
             columns = self._of_columns(point, by_column)
         return columns, samples
 
@@ -181,47 +174,113 @@ class Goal:
         lost = np.minimum(width**2 / np.maximum(share, 1e-300), share)
         return hidden + box.entropy_weight * float(np.sum(lost))
 
-    def _bounds(self, point, x):
+    def _bounds(self, point):
         """Bounds of ``|D|^T |lambda|``, and of what is hidden in ``D w``, without a read."""
         design, target, total = self.sweep.design, self.target, self.sweep.total_weight
         asked = float(np.max(np.abs(target.offset)))
-        squares = float(np.sum(target.weights * x**2, where=self.sweep.counted))
         if design.scale is not None:
             size = np.ones(len(point.coef))
             if design.mean is not None:
                 size[: len(design.mean)] += 2 * np.abs(design.mean) / design.scale
-            by_column = size * math.sqrt(total * squares)
+            by_column = size * math.sqrt(total * point.squares)
         else:
             size = np.full(len(point.coef), self.largest_entry)
             if design.constant:
                 size[-1] = 1.0
-            by_column = size * float(np.sum(point.multipliers))
+            by_column = size * point.multipliers
         moved = EPS * math.sqrt(total) * (float(size @ np.abs(point.coef)) + asked)
         slack = target.loss.slack
-        samples = moved * math.sqrt(squares) if slack == 0 else moved**2 / (2 * slack)
-        return by_column, samples
-
-    def _sums(self, point):
-        """The same two, summed up over the rows."""
-        target, slack = self.target, self.target.loss.slack
-        products = self.sweep.design.absolute_products(np.abs(point.coef), point.multipliers)
-        by_sample, by_column = products
-        moved = EPS * (by_sample + np.abs(target.offset))
-        if slack == 0:
-            # the multipliers charge for every bit of the constraint, up or down
-            samples = math.sqrt(float(np.sum((point.multipliers * moved) ** 2)))
-        else:
-            stiffness = np.maximum(point.margins - moved, 0.0) + slack
-            samples = float(np.sum(target.weights * moved**2 / (2 * stiffness)))
+        samples = moved * math.sqrt(point.squares) if slack == 0 else moved**2 / (2 * slack)
         return by_column, samples
 
 
 @dataclass(frozen=True)
 class _Point:
+    """A point with its multipliers, those of its margins where ``x`` is None.
+
+    ``squares`` and ``multipliers`` are ``sum_i q_i x_i^2`` and ``sum_i |lambda_i|``.
+    """
+
     state: np.ndarray
-    coef: np.ndarray
-    margins: np.ndarray
-    multipliers: np.ndarray  # without sign
+    evaluation: Evaluation
+    x: np.ndarray | None
+    squares: float
+    multipliers: float
+
+    @property
+    def coef(self):
+        return self.evaluation.coef
+
+
+def _margins(sweep, evaluation, x):
+    """Margins b, multipliers and scaled multipliers of the samples."""
+    log_margins = evaluation.log_margins if x is None else 0.0 - x
+    x = 0.0 - evaluation.log_margins if x is None else x
+    if sweep.target.loss.slack > 0:
+        log_margins = evaluation.log_margins
+    return np.exp(log_margins), 0.0 + sweep.target.weights * x, x
+
+
+@dataclass(frozen=True)
+class SampleSums:
+    """What the certificate needs to know of the samples, as sums over them.
+
+    They are ``sum q x^2``, ``sum |lambda|``, the norm of the primal residual, the objective's
+    terms and what the multipliers add to the gap where they are not read off the margins, and
+    the least score.
+    """
+
+    x: np.ndarray | None = None
+
+    def __call__(self, sweep, evaluation):
+        target, counted = sweep.target, sweep.counted
+        t, loss, implied = evaluation.functional_margins, target.loss, self.x is None
+        weights = np.broadcast_to(target.weights, counted.shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins, multipliers, x = _margins(sweep, evaluation, self.x)
+            off = np.where(counted, t - margins, 0.0)
+            objective = charged = 0.0
+            if loss.slack == 0:
+                # what the multipliers charge for the residual: the primal is met in the limit only
+                charged = float(np.abs(multipliers) @ np.abs(off))
+                objective = float(np.sum(np.where(counted, weights * margins * (-x - 1), 0.0)))
+            elif not implied:
+                charged = float(np.sum(weights * loss.gaps(x, t), where=counted))
+            off = np.minimum(off, 0.0) if loss.inequality else off
+            squares = float(np.sum(weights * x**2, where=counted))
+            total = float(np.sum(np.abs(multipliers)))
+            least = _least_score(t, target.offset)
+        return (np.array([squares, total, norm(off), objective, charged, least]),)
+
+    @staticmethod
+    def join(one, other):
+        joined = one[0] + other[0]
+        joined[2] = math.hypot(one[0][2], other[0][2])
+        joined[5] = min(one[0][5], other[0][5])
+        return (joined,)
+
+
+@dataclass(frozen=True)
+class RoundingSums:
+    """``|D|^T |lambda|``, and what is hidden in ``D w`` (its square without slack), summed up."""
+
+    x: np.ndarray | None = None
+
+    def __call__(self, sweep, evaluation):
+        target, slack = sweep.target, sweep.target.loss.slack
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins, multipliers, _ = _margins(sweep, evaluation, self.x)
+            multipliers = np.abs(multipliers)
+            coef = np.abs(evaluation.coef)
+            by_sample, by_column = sweep.design.absolute_products(coef, multipliers)
+            moved = EPS * (by_sample + np.abs(target.offset))
+            if slack == 0:
+                # the multipliers charge for every bit of the constraint, up or down
+                samples = float(np.sum((multipliers * moved) ** 2))
+            else:
+                stiffness = np.maximum(margins - moved, 0.0) + slack
+                samples = float(np.sum(target.weights * moved**2 / (2 * stiffness)))
+        return by_column, np.array(samples)
 
 
 def _joined(gap, more):
@@ -253,7 +312,10 @@ def conclude(goal, ending):
         status = Status.MAX_ITER
     else:
         status = Status.PRECISION
-    history = ending.history
+    history, margins, multipliers = ending.history, None, None
+    if evaluation.log_margins is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins, multipliers, _ = _margins(sweep, evaluation, x)
     if x is None and history["gap"]:
         history["gap"][-1] = certificate.dual_gap
     if x is not None and goal.exact:
@@ -268,12 +330,12 @@ def conclude(goal, ending):
         )
     return Outcome(
         coef=evaluation.coef,
-        margins=certificate.margins,
-        multipliers=certificate.multipliers,
+        margins=margins,
+        multipliers=multipliers,
         objective=certificate.objective,
         dual_gap=certificate.dual_gap,
         residual_norm=certificate.residual_norm,
-        separation=_least_score(evaluation.functional_margins, goal.target.offset),
+        separation=certificate.least_score,
         margin_bound=ending.margin_bound,
         status=status,
         solver=ending.solver,

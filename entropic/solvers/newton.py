@@ -159,7 +159,8 @@ class _Search:
     def point(self, state, last=False):
         """The point of a state. The last one needs no curvature, but the arrays of the samples."""
         box, step = self.box, self.step
-        samples = step.needs_samples or last or self.inequality
+        kinked = self.inequality and self.sweep.work.random_access
+        samples = step.needs_samples or last or kinked
         curvature = step.needs_curvature and not last
         evaluation = self.sweep.evaluate(box.coef(state), curvature, samples)
         gamma = box.slope(state) + evaluation.gradient
@@ -167,7 +168,7 @@ class _Search:
         return Point(state, evaluation, box.value(state), gamma, gap)
 
     def with_samples(self, at):
-        if at.evaluation.functional_margins is not None:
+        if at.evaluation.hessian_weights is not None:
             return at
         evaluation = self.sweep.evaluate(at.coef, samples=True)
         return replace(at, evaluation=replace(evaluation, curvature=at.evaluation.curvature))

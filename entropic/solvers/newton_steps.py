@@ -162,7 +162,8 @@ class ConjugateGradientStep:
         self.work = work
         self.levels = [] if factor is None else [factor]
         self.n_sampled = ROWS_A_COLUMN * work.n_features
-        if factor == "cholesky" and self.n_sampled * SAMPLE_SHARE <= work.n_samples:
+        few = self.n_sampled * SAMPLE_SHARE <= work.n_samples
+        if factor == "cholesky" and few and work.random_access:
             self.levels.insert(0, "sample")
         self.level = None  # of the present preconditioner
         self.curvature = self.factor = self.sampled = None

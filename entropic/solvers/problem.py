@@ -19,7 +19,7 @@ from entropic.kernels.library_threads import one_library_thread
 from entropic.kernels.loss import Loss
 from entropic.kernels.threads import effective_threads
 from entropic.rows import rows_of
-from entropic.rows.sweep import Sweep
+from entropic.rows.sweep import Recomputed, Sweep
 from entropic.rows.target import Target
 
 from .continuation import solve_with_slack
@@ -139,8 +139,8 @@ def _minimise(sweep, box, solver, tol, max_iter, start, callback):
     is; that moves the objective by far less than ``tol``, and the gap reported is that of the
     problem as it was given.
     """
-    unit = math.ldexp(1.0, math.frexp(float(np.max(sweep.target.weights)))[1] - 1)
-    part = sweep if unit == 1 else sweep.with_target(weights=sweep.target.weights / unit)
+    unit = math.ldexp(1.0, math.frexp(sweep.weight_range[1])[1] - 1)
+    part = sweep if unit == 1 else sweep.in_units(unit)
     weight = min(box.entropy_weight / min(unit, 1.0), 1e300) / max(unit, 1.0)
     given = Box(box.lower, box.upper, weight)
     least = LEAST_ENTROPY * tol * part.total_weight / part.n_features
@@ -179,7 +179,9 @@ def _given_back(outcome, unit):
     most, at = np.finfo(np.float64).max, outcome.evaluation
 
     def scaled(values):
-        return None if values is None else np.clip(values * unit, -most, most)
+        # what is recomputed with each read has no unit
+        unscaled = values is None or isinstance(values, Recomputed)
+        return values if unscaled else np.clip(values * unit, -most, most)
 
     for name in ("gap", "objective"):
         outcome.history[name] = [value * unit for value in outcome.history[name]]
@@ -217,9 +219,7 @@ def _check_sizes(sweep, box):
             f"offset holds an entry of size {asked:.1e}; it must not pass {LARGEST:.0e}: "
             "divide the rows and the offset by the same number."
         )
-    weights = sweep.target.weights
-    most = float(np.max(weights))
-    least = float(np.min(weights, where=weights > 0, initial=most))
+    least, most = sweep.weight_range
     if least < most / WIDEST:
         raise ValueError(
             f"The weights lie between {least:.1e} and {most:.1e}; the largest must not pass "

@@ -25,6 +25,8 @@ def used_columns(sweep):
     design, rows = sweep.design, sweep.design.rows
     if not isinstance(rows, SparseRows) or rows.n_entries > CROWDED * rows.n_columns:
         return None
+    if not sweep.work.random_access:
+        return None
     filled = np.zeros(rows.n_columns + design.constant, dtype=bool)
     filled[rows.columns[rows.starts[0] : rows.starts[-1]]] = True
     if design.constant:
