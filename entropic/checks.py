@@ -128,6 +128,14 @@ def check_directions(monotonic_cst, n_features, degree):
     return directions.astype(np.int8)
 
 
+def check_classes(classes):
+    """Two different labels, in rising order."""
+    classes = as_array(classes, "classes", "two labels")
+    if classes.shape != (2,) or len(np.unique(classes)) != 2:
+        raise ValueError(f"classes must be two different labels, not {classes.tolist()}.")
+    return np.unique(classes)
+
+
 def check_class_weight(class_weight, classes):
     """The factor of each class, or None for "balanced"."""
     if isinstance(class_weight, str) and class_weight == "balanced":

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import checks
+from .batch_fit import BatchFitMixin
 from .features.monomials import Monomials
 from .features.scaling import design_of
 from .kernels.backend import Box
@@ -32,7 +33,7 @@ _READING = dict(accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
 
 
 @stored("EntropicClassifier")
-class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
+class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseEstimator):
     """Separate two classes by the hyperplane or polynomial surface of least entropy.
 
     The paper's main form of the problem is ``constraint="equality", slack=0`` with ``bound=1``.
@@ -357,7 +358,7 @@ class EntropicClassifier(UncertaintyMixin, ClassifierMixin, BaseEstimator):
         self.n_iter_, self.n_sweeps_ = outcome.n_iter, outcome.n_sweeps
         self.history_ = outcome.history
         if outcome.status not in (Status.CONVERGED, Status.INTERRUPTED):
-            warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
+            warnings.warn(outcome.message, ConvergenceWarning, stacklevel=4)
 
     # ------------------------------------------------------------- prediction
 

@@ -19,6 +19,7 @@ ORDER = [
     ["entropic.features"],
     ["entropic.solvers"],
     ["entropic.uncertainty"],
+    ["entropic.batch_fit"],
     ["entropic.classifier"],
     ["entropic.candidates"],
     ["entropic.model_selection", "entropic.separation", "entropic.display", "entropic.config"],

@@ -212,6 +212,10 @@ class Sweep:
         matrix = sweeps.curvature(self._read(), hessian_weights, self.n_threads)
         return self.design.curvature_from_rows(matrix)
 
+    def weight_curvature(self):
+        """``D^T diag(q) D``."""
+        return self.curvature(np.broadcast_to(self.target.weights, self.n_samples).copy())
+
     def gram(self, diagonal):
         """``Phi diag(diagonal) Phi^T``, n_samples × n_samples, without signs."""
         inner, shift = self.design.gram_to_rows(diagonal)

@@ -99,7 +99,6 @@ class Goal:
         if self.exact:
             self.norm = math.sqrt(tol * sweep.n_counted)
         self._largest = None
-        self._last = (None, None, None)  # what was certified last is often asked for again
 
     @property
     def largest_entry(self):
@@ -123,8 +122,6 @@ class Goal:
         Certificate
         """
         x = scaled_multipliers
-        if self._last[0] is evaluation and self._last[1] is x:
-            return self._last[2]
         (sums,) = self.sweep.over_parts(SampleSums(x), evaluation)
         squares, total, residual_norm, objective, charged, least_score = sums.tolist()
         with np.errstate(over="ignore", invalid="ignore"):
@@ -141,9 +138,7 @@ class Goal:
                 gap = _joined(gap, columns + samples)
         gap = min(gap, LARGEST) if gap == gap else LARGEST
         reached = gap <= self.gap and residual_norm <= self.norm
-        found = Certificate(gap, objective, residual_norm, least_score, reached)
-        self._last = evaluation, x, found
-        return found
+        return Certificate(gap, objective, residual_norm, least_score, reached)
 
     def rank(self, certificate):
         """Less is better: the constraint first, to its goal; then the gap."""

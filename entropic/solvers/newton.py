@@ -159,9 +159,10 @@ class _Search:
     def point(self, state, last=False):
         """The point of a state. The last one needs no curvature, but the arrays of the samples."""
         box, step = self.box, self.step
-        kinked = self.inequality and self.sweep.work.random_access
-        samples = step.needs_samples or last or kinked
-        curvature = step.needs_curvature and not last
+        # rows that are only streamed give curvature with the read, or else take one more for it
+        random_access = self.sweep.work.random_access
+        samples = step.needs_samples or last or (self.inequality and random_access)
+        curvature = step.needs_curvature and not (last and random_access)
         evaluation = self.sweep.evaluate(box.coef(state), curvature, samples)
         gamma = box.slope(state) + evaluation.gradient
         gap = box.gap(state, -evaluation.gradient)

@@ -30,7 +30,7 @@ from entropic.rows.memory import memory_limit
 from entropic.rows.work import DENSE_PAIR, SPARSE_PAIR, factor_time
 from entropic.solvers.factor import Factor
 
-from .rescaling import relative_weights, rescaling
+from .rescaling import Rescaling, rescaling
 
 # Below this, 1 - a c is mostly rounding where it was computed as a difference.
 DOUBTFUL = 1e-6
@@ -113,29 +113,80 @@ def influence(sweep, box, outcome, rescale=False, always=False):
         None where no factor fits into memory, or where a full one would take minutes and there
         are too few rows to sample.
     """
-    stiffest = STIFFEST * box.half_width / np.sqrt(box.entropy_weight)
-    root = np.maximum(box.inverse_hessian_root(outcome.state), stiffest)
+    root = stiff_root(box, outcome.state)
     at, form = outcome.evaluation, _form(sweep, outcome, always)
     weights = at.hessian_weights
     if form == "features":
-        curvature = sweep.curvature(weights) if at.curvature is None else at.curvature
-        inverse_root = root[:, None] * Factor(curvature, root).inverse_root()
-        leverage = sweep.quadratic_forms(inverse_root)
-        leverage, left = _guarded(sweep, weights, root, leverage)
-    elif form == "samples":
+        features = by_features(sweep, root, at)
+        found = features.influence(sweep, at)
+        if rescale:
+            features = features.rescaled(sweep, box, outcome.state, np.mean(np.abs(found.shift())))
+            found = features.with_effect(sweep, found)
+        return found
+    if form == "samples":
         leverage, left = _by_samples(sweep, weights, root)
     elif form == "projected":
         leverage, left = _guarded(sweep, weights, root, _projected(sweep, weights, root))
     else:
         return None
-    first_order = np.where(weights > 0, sweep.target.weights * at.log_margins * leverage, 0.0)
-    found = Influence(first_order, left, exact=form != "projected")
-    if rescale and form == "features":
-        effect = rescaling(sweep, box, outcome.state, root, inverse_root, found.shift())
-        if effect is not None:
-            part = relative_weights(sweep)
-            found = replace(found, part=part, rescaled=sweep.target.sign * effect)
-    return found
+    return Influence(_first_order(sweep, at, leverage), left, exact=form != "projected")
+
+
+def _first_order(sweep, at, leverage):
+    weights = sweep.target.weights * at.log_margins
+    return np.where(at.hessian_weights > 0, weights * leverage, 0.0)
+
+
+@dataclass(frozen=True)
+class ByFeatures:
+    """The features' form, for all samples of a fit or for a part of them.
+
+    Attributes
+    ----------
+    root : array of shape (n_features,)
+        Of the inverse Hessian of the box's entropy, kept off 0.
+    inverse_root : array of shape (n_features, n_features)
+        ``inverse_root inverse_root^T`` is the inverse of Newton's matrix.
+    effect : Rescaling or None
+        What scaling the columns anew would add, where it matters.
+    total_weight : float
+        Of all samples.
+    """
+
+    root: np.ndarray
+    inverse_root: np.ndarray
+    effect: Rescaling | None = None
+    total_weight: float = 1.0
+
+    def influence(self, sweep, at):
+        """The influence of a sweep's samples, of which ``at`` is the evaluation, without effect."""
+        leverage = sweep.quadratic_forms(self.inverse_root)
+        leverage, left = _guarded(sweep, at.hessian_weights, self.root, leverage)
+        return Influence(_first_order(sweep, at, leverage), left)
+
+    def rescaled(self, sweep, box, state, typical):
+        """The form with the effect of scaling anew; ``typical`` is the mean size of a shift."""
+        effect = rescaling(sweep, box, state, self.root, self.inverse_root, typical)
+        return replace(self, effect=effect, total_weight=sweep.total_weight)
+
+    def with_effect(self, sweep, found):
+        """An influence of a sweep's samples with that effect."""
+        if self.effect is None:
+            return found
+        part = np.broadcast_to(sweep.target.weights, sweep.n_samples) / self.total_weight
+        return replace(found, part=part, rescaled=sweep.target.sign * self.effect.of(sweep))
+
+
+def by_features(sweep, root, at):
+    """The features' form at the evaluation of a solution, without the effect of scaling anew."""
+    curvature = sweep.curvature(at.hessian_weights) if at.curvature is None else at.curvature
+    return ByFeatures(root, root[:, None] * Factor(curvature, root).inverse_root())
+
+
+def stiff_root(box, state):
+    """The root of the inverse Hessian of the box's entropy, kept off 0."""
+    stiffest = STIFFEST * box.half_width / np.sqrt(box.entropy_weight)
+    return np.maximum(box.inverse_hessian_root(state), stiffest)
 
 
 def left_out(sweep, box, outcome, sample_weight=None, rescale=False, always=False):

@@ -74,26 +74,38 @@ class UncertaintyMixin(GuaranteesMixin):
         target, margins = sweep.target, outcome.evaluation.functional_margins
         trained = target.sign * (margins + target.offset)
         self.separation_ = separation(trained, positive, target.weights)
-        self.loo_decision_ = None
         if not self.leave_one_out:
             return
         scores, rows, self.loo_decision_ = left_out(
             sweep, box, outcome, sample_weight, rescale=True
         )
         if self.loo_decision_ is None:
-            seconds, n_bytes = cost(sweep, outcome)
-            warnings.warn(
-                f"Leave-one-out scores would take about {seconds:.2g} s and {n_bytes / 2**30:.2g} "
-                "GiB and were not made: the model gives scores, but no band and no probabilities. "
-                f"leave_one_out=False asks for scores only; {INSTEAD}.",
-                UserWarning,
-                stacklevel=3,
-            )
+            self._warn_of_no_scores(sweep, outcome)
             return
         ranking = Ranking.of(scores, positive, rows)
+        self._learn_of_ranking(ranking, class_totals(positive, sample_weight))
+
+    def _forget_uncertainty(self):
+        for name in LEARNED:
+            vars(self).pop(name, None)
+        self._forget_guarantees()
+        self.loo_decision_ = None
+
+    def _learn_of_ranking(self, ranking, totals):
+        """Set what ranked leave-one-out scores tell, for so many observations of each class."""
         self.band_ = certainty_band(ranking, self.certainty)
         self.calibration_ = frequencies(ranking)
-        self.left_out_risk_ = left_out_risk(ranking, class_totals(positive, sample_weight))
+        self.left_out_risk_ = left_out_risk(ranking, totals)
+
+    def _warn_of_no_scores(self, sweep, outcome):
+        seconds, n_bytes = cost(sweep, outcome)
+        warnings.warn(
+            f"Leave-one-out scores would take about {seconds:.2g} s and {n_bytes / 2**30:.2g} "
+            "GiB and were not made: the model gives scores, but no band and no probabilities. "
+            f"leave_one_out=False asks for scores only; {INSTEAD}.",
+            UserWarning,
+            stacklevel=5,
+        )
 
     def _forget_uncertainty(self):
         self._forget_guarantees()

@@ -52,3 +52,26 @@ class Ranking:
             values = values[starts]
             bad, good = np.add.reduceat(bad, starts), np.add.reduceat(good, starts)
         return cls(values, bad, good)
+
+    def joined(self, other):
+        """The ranking of two sets of observations together."""
+        if not len(self.values) or not len(other.values):
+            return self if len(self.values) else other
+        values = np.concatenate([self.values, other.values])
+        order = np.argsort(values, kind="stable")  # linear in two sorted runs
+        values = values[order]
+        starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+        bad, good = (
+            np.add.reduceat(np.concatenate(weights)[order], starts)
+            for weights in ((self.bad, other.bad), (self.good, other.good))
+        )
+        return Ranking(values[starts], bad, good)
+
+
+def shortened(scores, bits):
+    """Scores with so many binary digits: moved towards 0 by less than ``2**-bits`` of themselves.
+
+    A side of 0 is kept, and numbers shortened twice are those shortened to the lesser length.
+    """
+    kept = np.int64(-1) << np.int64(52 - bits)
+    return (np.ascontiguousarray(scores).view(np.int64) & kept).view(np.float64)

@@ -18,17 +18,67 @@ Above degree 1 the features are centred before they are multiplied. Moving the m
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from entropic.kernels.backend import sweeps
+import numpy as np
 
 # Below this part of the typical shift, the effect is left out.
 NEGLIGIBLE = 0.01
 BLOCK_ENTRIES = 1 << 18
 
 
-def rescaling(sweep, box, state, root, inverse_root, shift):
-    """Change of each row's score for a unit of ``s``, before the others' answer to it.
+@dataclass(frozen=True)
+class Rescaling:
+    """The effect, for all samples of a fit or for a part of them.
+
+    Attributes
+    ----------
+    coef : array of shape (n_features,)
+    inverse : array of shape (n_features, n_features)
+        Of Newton's matrix.
+    stretch : array of shape (n_features,)
+        What a change of the columns' deviations does to the gradient of the box's entropy.
+    slope, hessian : float
+        Of the box's entropy, at the constant.
+    through : array of shape (n_features, n of rows' base) or None
+        What a move of each feature's mean does to the coefficients, above degree 1.
+    """
+
+    coef: np.ndarray
+    inverse: np.ndarray
+    stretch: np.ndarray
+    slope: float
+    hessian: float
+    through: np.ndarray | None
+
+    def of(self, sweep):
+        """Change of each sample's score for a unit of ``s``, before the others' answer to it.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        design = sweep.design
+        factor = design.factor_to_rows(np.eye(design.n_features))
+        out = np.empty(sweep.n_samples)
+        step = max(1, BLOCK_ENTRIES // design.n_features)
+        for start in range(0, sweep.n_samples, step):
+            block = design.rows.block(start, min(start + step, sweep.n_samples))
+            phi = block @ factor[:-1] + factor[-1]
+            response = phi @ self.inverse
+            above = phi @ self.coef - self.coef[-1]
+            own = np.einsum("ij,ij->i", response, phi) - response[:, -1]
+            effect = 0.5 * (response @ self.stretch - (response * phi**2) @ self.stretch)
+            effect -= self.slope * own + self.hessian * above * response[:, -1]
+            if self.through is not None:
+                features = phi[:, : self.through.shape[1]]
+                effect -= np.einsum("ij,ij->i", phi @ self.through, features)
+            out[start : start + len(phi)] = -effect
+        return out
+
+
+def rescaling(sweep, box, state, root, inverse_root, typical):
+    """What scaling the columns anew adds to each row's own score.
 
     Parameters
     ----------
@@ -39,55 +89,36 @@ def rescaling(sweep, box, state, root, inverse_root, shift):
         overflows.
     inverse_root : array of shape (n_features, n_features)
         ``inverse_root inverse_root^T`` is the inverse of Newton's matrix.
-    shift : array of shape (n_samples,)
-        Of each row's own score without it, the scaling as it is.
+    typical : float
+        Mean size of the shift of a row's own score without it, the scaling as it is.
 
     Returns
     -------
-    array of shape (n_samples,) or None
+    Rescaling or None
         None where the scaling does not depend on the rows, has no constant to take up a change
         of means, or does not matter.
     """
-    design = sweep.design
-    if design.scale is None or not design.constant:
+    if not depends_on_rows(sweep):
         return None
     slope, hessian, coef = box.slope(state), 1 / root**2, box.coef(state)
     stretch = slope + coef * hessian
     stretch[-1] = 0.0
-    share = relative_weights(sweep)
-    # the size of phi H^-1 G for a row of mean leverage
+    # the size of phi H^-1 G for a row of mean leverage and mean weight
     size = np.linalg.norm(inverse_root.T @ stretch) * np.linalg.norm(inverse_root)
-    if np.mean(share) * size <= NEGLIGIBLE * np.mean(np.abs(shift)):
+    if size / sweep.n_samples <= NEGLIGIBLE * typical:
         return None
     inverse = inverse_root @ inverse_root.T
-    moved = _recentring(sweep, design, slope, hessian, coef, share)
+    moved = _recentring(sweep, slope, hessian, coef)
     through = None if moved is None else inverse @ moved
-    factor = design.factor_to_rows(np.eye(design.n_features))
-    out = np.empty(sweep.n_samples)
-    step = max(1, BLOCK_ENTRIES // design.n_features)
-    for start in range(0, sweep.n_samples, step):
-        block = design.rows.block(start, min(start + step, sweep.n_samples))
-        phi = block @ factor[:-1] + factor[-1]
-        response = phi @ inverse
-        above = phi @ coef - coef[-1]
-        own = np.einsum("ij,ij->i", response, phi) - response[:, -1]
-        effect = 0.5 * (response @ stretch - (response * phi**2) @ stretch)
-        effect -= slope[-1] * own + hessian[-1] * above * response[:, -1]
-        if through is not None:
-            features = phi[:, : through.shape[1]]
-            effect -= np.einsum("ij,ij->i", phi @ through, features)
-        out[start : start + len(phi)] = -effect
-    return out
+    return Rescaling(coef, inverse, stretch, float(slope[-1]), float(hessian[-1]), through)
 
 
-def relative_weights(sweep):
-    """The part of the total weight that each row has."""
-    weights = np.broadcast_to(sweep.target.weights, sweep.n_samples)
-    weights = weights / weights.max()
-    return weights / weights.sum()
+def depends_on_rows(sweep):
+    """Whether the scaling does, and a constant takes up a change of means."""
+    return sweep.design.scale is not None and sweep.design.constant
 
 
-def _recentring(sweep, design, slope, hessian, coef, share):
+def _recentring(sweep, slope, hessian, coef):
     """``G_i`` for a move of each feature's mean by one deviation, (n_features, n of rows' base).
 
     With ``m_k -> m_k + n_ka m_(k - e_a)`` the coefficients change by ``dw = T_a w``::
@@ -97,7 +128,7 @@ def _recentring(sweep, design, slope, hessian, coef, share):
 
     where sigma are the monomials' deviations and rho is the correlation of the two.
     """
-    rows = design.rows
+    rows, design = sweep.design.rows, sweep.design
     listing = getattr(rows, "listing", None)
     if listing is None or rows.columns is not None:
         return None
@@ -107,7 +138,8 @@ def _recentring(sweep, design, slope, hessian, coef, share):
     lower = powers[child]
     lower[np.arange(len(child)), feature] -= 1
     parent = np.array([place[tuple(power)] for power in lower.tolist()], dtype=np.intp)
-    matrix = design.curvature_from_rows(sweeps.curvature(rows, share, sweep.n_threads))
+    near = sweep.in_units(sweep.weight_range[1])
+    matrix = near.weight_curvature() / near.total_weight
     ratio = powers[child, feature] * design.scale[parent] / design.scale[child]
     own = ratio * matrix[parent, child]
     moved = np.zeros((len(coef), listing.n_features))

@@ -1,0 +1,211 @@
+"""The first pass over batches: sizes, classes, weights and moments, merged part by part.
+
+Means and sums of squared deviations of two sets of rows make those of both without a second
+read and without cancellation (Chan, Golub and LeVeque 1979).
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from entropic.kernels.backend import sweeps
+from entropic.kernels.threads import effective_threads
+
+from . import rows_of
+from .dense import largest
+
+# What is found of all rows, in this order: sums, and then what the largest is kept of.
+SUMS = ("n_samples", "entries", "squares", "n_given", "n_broken", "digest")
+MOSTS = ("largest", "widest", "precision", "sparse")
+DIGESTS = 1 << 40  # sums of checksums stay whole numbers in double precision
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A task: what a fit must know of the rows before its first sweep.
+
+    Parameters
+    ----------
+    scaled : bool
+        Whether moments are wanted.
+    by_class : bool
+        Of each class by itself, since class weights follow from what is found.
+    classes : array of shape (2,) or None
+        Where they are known beforehand.
+    digest : bool
+        Whether a checksum of the rows is wanted.
+    n_jobs : int or None
+
+    Returns
+    -------
+    labels : array of shape (n_labels,)
+        In the order of the codes.
+    figures : array of shape (10,)
+        ``SUMS`` and ``MOSTS``.
+    by_label : array of shape (5, n_labels)
+        Rows, rows of weight, weight, the least weight above 0, the largest weight.
+    moments : array of shape (n_sets, 2 * n_features + 1)
+        Weight, means, and sums of squared deviations; one set, or one a class.
+    """
+
+    scaled: bool
+    by_class: bool = False
+    classes: np.ndarray | None = None
+    digest: bool = False
+    n_jobs: int | None = None
+
+    def encoder(self):
+        return LabelCodes(self.classes)
+
+    def __call__(self, part):
+        n_labels, given = len(part.labels), part.given
+        members = [part.codes == code for code in range(n_labels)]
+        by_label = np.zeros((5, n_labels))
+        weights = np.ones(1) if given is None else np.ascontiguousarray(given)
+        for code, mask in enumerate(members):
+            own = np.broadcast_to(weights, len(mask))[mask]
+            counted = own[own > 0]
+            by_label[:3, code] = len(own), len(counted), counted.sum()
+            by_label[3:, code] = counted.min(initial=np.inf), counted.max(initial=0.0)
+        rows = rows_of(part.X)
+        values, widest, in_row = part.X, rows.n_columns, None
+        if sp.issparse(part.X):
+            in_row = rows.entries_per_row()
+            values, widest = part.X.data, in_row.max(initial=0)
+        broken = given is not None and np.any(given != np.floor(given))
+        figures = [
+            rows.n_samples,
+            rows.n_entries,
+            0.0 if in_row is None else in_row @ in_row,
+            0 if given is None else rows.n_samples,
+            broken,
+            self._digest(part, values) if self.digest else 0,
+            largest(values),
+            widest,
+            np.finfo(values.dtype).eps,
+            in_row is not None,
+        ]
+        sets = []
+        if self.scaled:
+            sets = [weights]
+            if self.by_class:
+                sets = [np.where(mask, weights, 0.0) for mask in members]
+        moments = np.zeros((len(sets), 2 * rows.n_columns + 1))
+        for own, found in zip(sets, moments, strict=True):
+            found[:] = moments_of(rows, own, self.n_jobs)
+        return np.concatenate(part.labels), np.array(figures, dtype=float), by_label, moments
+
+    def _digest(self, part, values):
+        found = zlib.crc32(np.ascontiguousarray(values))
+        if sp.issparse(part.X):
+            found = zlib.crc32(np.ascontiguousarray(part.X.indices), found)
+        found = zlib.crc32(part.codes, found)
+        return zlib.crc32(b"" if part.given is None else np.ascontiguousarray(part.given), found)
+
+    def join(self, one, other):
+        """What is found of two sets of rows together."""
+        labels, codes = one[0], []
+        for label in other[0]:
+            same = np.flatnonzero(labels == label)
+            codes.append(int(same[0]) if len(same) else len(labels))
+            if not len(same):
+                labels = np.append(labels, np.array([label], dtype=other[0].dtype))
+        check_two(labels)
+        sums, mosts = slice(len(SUMS)), slice(len(SUMS), None)
+        most = np.maximum(one[1][mosts], other[1][mosts])
+        figures = np.append(one[1][sums] + other[1][sums], most)
+        figures[SUMS.index("digest")] %= DIGESTS
+        by_label = np.zeros((5, len(labels)))
+        by_label[3] = np.inf
+        for found, places in ((one[2], range(len(one[0]))), (other[2], codes)):
+            for place, (rows, counted, weight, least, most) in zip(places, found.T, strict=True):
+                by_label[:3, place] += rows, counted, weight
+                by_label[3, place] = min(by_label[3, place], least)
+                by_label[4, place] = max(by_label[4, place], most)
+        moments = one[3]
+        if self.by_class and len(labels) > len(moments):
+            moments = np.vstack([moments, np.zeros_like(moments, shape=(1, moments.shape[1]))])
+        for place, found in zip(codes if self.by_class else [0], other[3], strict=False):
+            moments[place] = merged(moments[place], found)
+        return labels, figures, by_label, moments
+
+
+class LabelCodes:
+    """Codes of labels, in the order in which these appear unless they are known.
+
+    Parameters
+    ----------
+    classes : array of shape (2,) or None
+    """
+
+    def __init__(self, classes=None):
+        self.known = classes is not None
+        self.labels = () if classes is None else (classes[:1], classes[1:])
+
+    def __call__(self, y):
+        """The codes of some labels, as int8, and the labels that have codes.
+
+        Raises
+        ------
+        ValueError
+            If there is a third label, or one that is not among the classes.
+        """
+        if len(self.labels) == 2:
+            second = np.asarray(y == self.labels[1][0])
+            if second.shape == y.shape and np.all(second | (y == self.labels[0][0])):
+                return second.astype(np.int8), self.labels
+        found, inverse = np.unique(y, return_inverse=True)
+        codes = np.empty(len(found), dtype=np.int8)
+        for place in range(len(found)):
+            label = found[place : place + 1]
+            same = [code for code, known in enumerate(self.labels) if known[0] == label[0]]
+            if not same:
+                if self.known:
+                    row = int(np.argmax(inverse == place))
+                    raise ValueError(
+                        f"y has the label {label[0]!s} in row {row}, which is not among the "
+                        f"classes {[known[0] for known in self.labels]}; leave such rows out."
+                    )
+                self.labels = (*self.labels, label)
+                check_two(self.labels)
+                same = [len(self.labels) - 1]
+            codes[place] = same[0]
+        return codes[inverse], self.labels
+
+
+def check_two(labels):
+    """Refuse more than two classes."""
+    if len(labels) > 2:
+        shown = ", ".join(str(np.ravel(label)[0]) for label in labels)
+        raise ValueError(
+            f"Only binary classification is supported. y has at least {len(labels)} classes "
+            f"({shown}); give rows of exactly two."
+        )
+
+
+def moments_of(rows, weights, n_jobs):
+    """Weight, means and sums of squared deviations of some rows, as one array."""
+    total = float(np.sum(np.broadcast_to(weights, rows.n_samples)))
+    if total == 0:
+        return np.zeros(2 * rows.n_columns + 1)
+    threads = effective_threads(n_jobs, rows.n_entries)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, variance = sweeps.moments(rows, weights, threads)
+        return np.concatenate([[total], mean, total * variance])
+
+
+def merged(one, other):
+    """The moments of two sets of rows together."""
+    if one[0] == 0 or other[0] == 0:
+        return other if one[0] == 0 else one
+    half = 1 + len(one) // 2
+    total = one[0] + other[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = other[1:half] - one[1:half]
+        mean = one[1:half] + apart * (other[0] / total)
+        squares = one[half:] + other[half:] + apart**2 * (one[0] * (other[0] / total))
+    return np.concatenate([[total], mean, squares])
