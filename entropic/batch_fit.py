@@ -9,8 +9,8 @@ from . import checks
 from .features.monomials import Monomials
 from .features.parted import Found, PartedRows
 from .features.scaling import recipe_of
+from .kernels.library_threads import one_library_thread
 from .kernels.loss import Loss
-from .kernels.threads import one_library_thread
 from .rows.journal import Journal
 from .rows.parts import LocalParts, PartedSweep, Totals, View
 from .rows.stream import Batches
@@ -26,7 +26,6 @@ BESIDE = ("n_jobs", "verbose", "callback", "warm_start")
 class BatchFitMixin:
     """``fit_batches`` for a classifier with the parameters of EntropicClassifier."""
 
-    @one_library_thread
     def fit_batches(self, batches, classes=None, checkpoint=None):
         """Find the separating surface of rows that come in batches, in bounded memory.
 
@@ -70,7 +69,10 @@ class BatchFitMixin:
         local = LocalParts(Batches(batches, self._check_columns))
         options = {name: self.get_params(deep=False)[name] for name in self._names_of_the_problem()}
         parts = local if checkpoint is None else Journal(local, checkpoint, options)
-        self._fit_parts(parts, classes)
+        with one_library_thread:
+            sweep, box, outcome, found = self._solve_parts(parts, classes)
+            self._keep(outcome, sweep.design)
+            self._learn_of_parts(sweep, box, outcome, found)
         parts.close()
         return self
 
@@ -80,8 +82,16 @@ class BatchFitMixin:
     def _check_columns(self, X, first):
         validate_data(self, X, reset=first, skip_check_array=True)
 
-    def _fit_parts(self, parts, classes):
-        """Fit the rows that someone holds: what all places of rows have in common."""
+    def _solve_parts(self, parts, classes):
+        """Minimise the entropy for the rows that someone holds, wherever that is.
+
+        Returns
+        -------
+        sweep : PartedSweep
+        box : Box
+        outcome : Outcome
+        found : Found
+        """
         survey = Survey(
             scaled=self.standardize is not False,
             by_class=self.class_weight is not None,
@@ -116,8 +126,7 @@ class BatchFitMixin:
             start=self._start(design.n_features),
             callback=self._watch,
         )
-        self._keep(outcome, design)
-        self._learn_of_parts(sweep, box, outcome, found)
+        return sweep, box, outcome, found
 
     def _class_factors(self, found):
         """What multiplies the weights of each class.

@@ -358,7 +358,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         self.n_iter_, self.n_sweeps_ = outcome.n_iter, outcome.n_sweeps
         self.history_ = outcome.history
         if outcome.status not in (Status.CONVERGED, Status.INTERRUPTED):
-            warnings.warn(outcome.message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
 
     # ------------------------------------------------------------- prediction
 

@@ -104,13 +104,8 @@ class UncertaintyMixin(GuaranteesMixin):
             "GiB and were not made: the model gives scores, but no band and no probabilities. "
             f"leave_one_out=False asks for scores only; {INSTEAD}.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
-
-    def _forget_uncertainty(self):
-        self._forget_guarantees()
-        for name in LEARNED:
-            vars(self).pop(name, None)
 
     def _check_loaded_uncertainty(self):
         """Refuse fitted attributes, as of a file, that no fit could have left."""
