@@ -194,9 +194,10 @@ class TableEncoder:
             columns = self._by_position(source, theirs, copied)
         used = [column.name for column in (*self.numbers, *self.words)]
         if missing := [name for name in used if name not in columns]:
+            remedy = "; give the --separator of this file" if len(theirs) == 1 else ""
             raise ValueError(
                 f"{source.files[0].name}: the column {missing[0]!r} of the training rows is "
-                f"missing; the columns are {listed(theirs)}."
+                f"missing; the columns are {listed(theirs)}{remedy}."
             )
         labels = [self.target] if self.target in columns else []
         if copied is not None:
@@ -295,20 +296,18 @@ def label_cells(table, target, source, n_before=0):
     ValueError
         If the column is absent or a label is missing.
     """
-    if target not in table.column_names:
+    if isinstance(table, IndexedRows):
+        labels = table.labels
+    elif target in table.column_names:
+        labels = cells_of(table, target)
+    else:
         raise ValueError(f"the column of labels, {target!r}, is missing in {source.files[0].name}.")
-    labels = cells_of(table, target)
-    check_labels(labels, source, n_before)
-    return labels
-
-
-def check_labels(labels, source, n_before=0):
-    """Refuse rows without a label, naming the first."""
     spelt = [label for label in set(labels) if not word_of(label, source.dialect.missing)]
     missing = np.flatnonzero(np.isin(labels, spelt))
     if len(missing):
         place = source.place(n_before + int(missing[0]))
         raise ValueError(f"the label is missing in {place}; give one or take the row out.")
+    return labels
 
 
 def _one_hot(codes, width):

@@ -16,7 +16,7 @@ from entropic.rows.listing import LARGEST_INDEX
 from entropic.rows.monomial_rows import MonomialRows
 from entropic.rows.work import SPARSE_NUMBER, Work
 
-from .encoding import IndexedEncoder, TableEncoder, check_labels, label_cells
+from .encoding import IndexedEncoder, TableEncoder, label_cells
 from .indexed import IndexedRows
 from .labels import Labels
 from .options import DEFAULTS, dialect_of
@@ -41,9 +41,7 @@ def fit(options):
     source = open_source(options.files, dialect_of(options))
     target, dropped = _select(source, options)
     rows = source if target is None else source.table()
-    raw = source.labels if target is None else label_cells(rows, target, source)
-    if target is None:
-        check_labels(raw, source)
+    raw = label_cells(rows, target, source)
     labels = Labels.learn(raw, options.positive)
     truth, _ = labels.apply(raw)
     train, test = np.arange(len(truth)), None
@@ -61,13 +59,12 @@ def fit(options):
     held_truth = None if test is None else truth[test]
     if options.test is not None:
         tested = open_source([options.test], dialect_of(options, encoder.reading), encoder.known)
-        held_out, held_raw = tested, getattr(tested, "labels", None)
+        held_out = tested
         if target is not None:
             encoder.select(tested)
             held_out = tested.table()
-            held_raw = label_cells(held_out, target, tested)
         held_X = encoder.matrix(held_out)
-        held_truth, dotted = labels.apply(held_raw)
+        held_truth, dotted = labels.apply(label_cells(held_out, target, tested))
     elif test is not None:
         held_X = encoder.matrix(held_out)
 
@@ -89,8 +86,7 @@ def fit(options):
         lines, confusion = held_out_lines(held_truth, classifier.predict(held_X), certain, labels)
         report.section("Held-out rows", lines, confusion)
     report.notes += [note] if note else []
-    report.notes += [*source.notes] if target is not None else []
-    report.notes += notes(encoder, training, held_out, dotted)
+    report.notes += [*source.notes, *notes(encoder, training, held_out, dotted)]
     report.notes += [" ".join(str(warning.message).split()) for warning in caught]
     if options.model is not None:
         classifier.save(options.model)

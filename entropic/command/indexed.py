@@ -32,14 +32,12 @@ class IndexedRows:
     lines: np.ndarray
     origin: np.ndarray
     files: list
+    dialect = Dialect()
+    notes = ()
 
     @property
     def num_rows(self):
         return self.matrix.shape[0]
-
-    @property
-    def dialect(self):
-        return Dialect()
 
     def place(self, row):
         """Where a row stands, for a message."""

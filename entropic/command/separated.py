@@ -72,7 +72,7 @@ class SeparatedFile:
         width = len(self.header or rows[0])
         self.names = unique_names(self.header, width)
         columns = zip(*(row for row in rows if len(row) == width), strict=True)
-        self._nothing = spellings_of_nothing() + list(self.dialect.missing)
+        self._nothing = pa.array([*spellings_of_nothing(), *self.dialect.missing])
         self.kinds = {
             name: NUMBER if self._are_numbers(pa.array(column)) else TEXT
             for name, column in itertools.zip_longest(self.names, columns, fillvalue=("",))
@@ -155,7 +155,7 @@ class SeparatedFile:
             pacsv.ConvertOptions(
                 include_columns=list(columns),
                 column_types=kinds,
-                null_values=self._nothing,
+                null_values=self._nothing.to_pylist(),
                 strings_can_be_null=False,
                 true_values=[],
                 false_values=[],
@@ -231,7 +231,7 @@ class SeparatedFile:
 
     def _are_numbers(self, cells):
         """Whether Arrow reads all cells of a column of text as numbers."""
-        known = cells.filter(pc.invert(pc.is_in(cells, value_set=pa.array(self._nothing))))
+        known = cells.filter(pc.invert(pc.is_in(cells, value_set=self._nothing)))
         known = pc.utf8_trim_whitespace(known)
         if self.dialect.decimal == ",":
             if pc.any(pc.match_substring(known, ".")).as_py():
