@@ -46,7 +46,17 @@ def fitted(run, tmp_path):
     def fitted(path, *options, target="y"):
         place = tmp_path / "model"
         code, out, error = run(
-            "fit", path, "--target", target, "--holdout", 0, "--model", place, *options
+            "fit",
+            path,
+            "--target",
+            target,
+            "--holdout",
+            0,
+            "--degree",
+            1,
+            "--model",
+            place,
+            *options,
         )
         assert (code, error) == (0, ""), error
         return out, place, load_model(place)
