@@ -212,6 +212,19 @@ class EntropicClassifierCV(EntropicClassifier):
         vars(self).update({k: v for k, v in vars(best).items() if k not in parameters})
         return self
 
+    def fit_batches(self, batches, classes=None, checkpoint=None):
+        """Not for a search, whose candidates need their rows in memory.
+
+        Raises
+        ------
+        NotImplementedError
+            Says what to do instead.
+        """
+        raise NotImplementedError(
+            "A search needs its rows in memory; fit it on some of them, then all batches with "
+            "EntropicClassifier(**search.best_params_).fit_batches."
+        )
+
     def _candidate(self, **chosen):
         """An EntropicClassifier with our own settings and those of a candidate."""
         ours = {name: getattr(self, name) for name in SHARED}

@@ -366,6 +366,11 @@ def test_time_that_is_up_ends_with_the_best_so_far(monkeypatch, circles):
     assert model.best_index_ == 0 and model.converged_
 
 
+def test_batches_are_refused_with_a_way_out(circles):
+    with pytest.raises(NotImplementedError, match="fit it on some of them"):
+        small_search().fit_batches([circles])
+
+
 def test_it_is_silent_unless_asked(circles, capsys):
     small_search().fit(*circles)
     assert capsys.readouterr().out == ""
