@@ -59,12 +59,7 @@ class BatchFitMixin:
             is of other rows or parameters.
         """
         self._check_parameters()
-        if self.solver in RULES or float(self.slack) == 0:
-            name = "slack" if float(self.slack) == 0 else "solver"
-            raise ValueError(
-                f"{name}={getattr(self, name)!r} keeps a number for every row, which batches are "
-                "to avoid; use fit, or fit_batches with slack > 0 and solver='auto'."
-            )
+        self._check_streamed()
         classes = None if classes is None else checks.check_classes(classes)
         local = LocalParts(Batches(batches, self._check_columns))
         options = {name: self.get_params(deep=False)[name] for name in self._names_of_the_problem()}
@@ -75,6 +70,14 @@ class BatchFitMixin:
             self._learn_of_parts(sweep, box, outcome, found)
         parts.close()
         return self
+
+    def _check_streamed(self):
+        if self.solver in RULES or float(self.slack) == 0:
+            name = "slack" if float(self.slack) == 0 else "solver"
+            raise ValueError(
+                f"{name}={getattr(self, name)!r} keeps a number for every row, which rows that are "
+                "streamed are to avoid; fit in memory, or use slack > 0 and solver='auto'."
+            )
 
     def _names_of_the_problem(self):
         return [name for name in self.get_params(deep=False) if name not in BESIDE]

@@ -51,8 +51,8 @@ class ArrayFiles:
         n_rows = self.files[0].shape[0]
         for start in range(0, n_rows, self.batch_rows):
             stop = min(start + self.batch_rows, n_rows)
-            place = f"rows {start} to {stop - 1} of {str(self.files[0].path)!r}"
-            yield PlacedBatch.at(place, *(file.rows(start, stop) for file in self.files))
+            columns = (file.rows(start, stop) for file in self.files)
+            yield PlacedBatch.at(repr(str(self.files[0].path)), start, *columns)
 
 
 class _ArrayFile:

@@ -8,6 +8,7 @@ and no larger than it must be. While a part is worked on, a thread reads the nex
 from __future__ import annotations
 
 import mmap
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -28,14 +29,14 @@ ONLY_ONCE = (
 
 
 class PlacedBatch(tuple):
-    """A batch that knows where its rows come from: ``place`` is "rows 0 to 99 of 'a.csv'"."""
+    """A batch that knows where it comes from: ``place``, "'a.csv'", say, from row ``first`` on."""
 
-    place = ""
+    place, first = "", 0
 
     @classmethod
-    def at(cls, place, *columns):
+    def at(cls, place, first, *columns):
         batch = cls(columns)
-        batch.place = place
+        batch.place, batch.first = place, first
         return batch
 
 
@@ -77,6 +78,10 @@ class Batches:
     check_columns : callable or None
         Called with each X and whether it is the first; raises where names or number of the
         columns are others.
+    checked : bool
+        Whether the rows have been read before and need no check.
+    may_be_empty : bool
+        Whether there may be no rows at all.
 
     Raises
     ------
@@ -84,7 +89,7 @@ class Batches:
         If ``batches`` can be read only once.
     """
 
-    def __init__(self, batches, check_columns=None):
+    def __init__(self, batches, check_columns=None, *, checked=False, may_be_empty=False):
         if isinstance(batches, Iterator):
             raise ValueError(
                 f"batches is {type(batches).__name__!r}, an iterator, which can be read only "
@@ -93,7 +98,7 @@ class Batches:
         if not callable(batches) and not hasattr(batches, "__iter__"):
             raise ValueError(f"batches must be an iterable or a function, not {batches!r}.")
         self._batches, self._check_columns = batches, check_columns
-        self._checked = False
+        self._checked, self._may_be_empty = checked, may_be_empty
         self._n_rows = None
 
     def parts(self, encode):
@@ -145,7 +150,7 @@ class Batches:
                 f"batches held {self._n_rows} rows when first read and hold {n_rows} now, and "
                 f"must be the same each time; {ONLY_ONCE}."
             )
-        if n_rows == 0:
+        if n_rows == 0 and not self._may_be_empty:
             raise ValueError("batches hold no rows; give at least two, of two classes.")
         self._n_rows, self._checked = n_rows, True
 
@@ -176,16 +181,21 @@ class Batches:
 
 @contextmanager
 def named(number, n_before, batch):
-    """Put a batch's number and rows before the message of an error."""
+    """Put where a batch comes from, or its number and rows, before the message of an error."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        place = getattr(batch, "place", "")
-        if not place:
+        message = str(error)
+        if place := getattr(batch, "place", ""):
+            # rows of the batch become rows of the file
+            message = re.sub(
+                r"\brow (\d+)", lambda row: f"row {int(row[1]) + batch.first}", message
+            )
+        else:
             with_rows = isinstance(batch, (tuple, list)) and batch and hasattr(batch[0], "shape")
             last = f" to {n_before + batch[0].shape[0] - 1}" if with_rows else " on"
-            place = f"rows {n_before}{last} of all"
-        raise ValueError(f"Batch {number} ({place}): {error}") from None
+            place = f"Batch {number} (rows {n_before}{last} of all)"
+        raise ValueError(f"{place}: {message}") from None
 
 
 def as_matrix(X):
