@@ -381,10 +381,10 @@ class WorkerParts:
                 return
             for future in self.futures:
                 if future.status == "error":
-                    error = future.exception()
-                    if isinstance(error, ValueError):
-                        raise ValueError(str(error)) from None
-                    raise RuntimeError(f"A block of rows could not be made: {error}") from error
+                    reason = future.exception()
+                    if isinstance(reason, ValueError):
+                        raise ValueError(str(reason)) from None
+                    raise RuntimeError(f"A block of rows could not be made: {reason}") from reason
             if self.client.status != "running":
                 raise RuntimeError("The cluster's scheduler is gone; start a cluster anew.")
             now = time.monotonic()
