@@ -27,9 +27,12 @@ from .candidates import JUDGED, Candidate, Race, expected_seconds
 from .classifier import EntropicClassifier
 from .features.limits import listing_of
 from .model_format import stored
+from .rows.stream import Batches, sample_of
 from .uncertainty.scoring import SCORINGS
 
 AUTO_DEGREES = (1, 2, 3, 4, 5, 6)
+# Of the sample of batches on which candidates are judged.
+SAMPLE_ROWS, SAMPLE_ENTRIES = 20_000, 20_000_000
 RULES = ("best", "one-standard-error")
 # What is chosen, and the parameter that lists its values; the last varies fastest.
 SEARCHED = {
@@ -189,6 +192,37 @@ class EntropicClassifierCV(EntropicClassifier):
         ValueError
             If X, y, weights, a parameter or a list of candidates cannot be used.
         """
+        self._search(X, y, sample_weight)
+        self._become(self._candidate(**self.best_params_).fit(X, y, sample_weight))
+        return self
+
+    def fit_batches(self, batches, classes=None, checkpoint=None):
+        """Score every candidate on a sample of the rows and become the best, fitted on all rows.
+
+        The sample is drawn evenly at random, the same in every call: 20,000 rows, or fewer where
+        these have more than 20 million numbers.
+
+        Parameters
+        ----------
+        batches, classes, checkpoint
+            As for :meth:`EntropicClassifier.fit_batches`; the search itself is made anew.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`EntropicClassifier.fit_batches` and :meth:`fit`.
+        """
+        self._search(*sample_of(Batches(batches), SAMPLE_ROWS, SAMPLE_ENTRIES))
+        best = self._candidate(**self.best_params_)
+        self._become(best.fit_batches(batches, classes, checkpoint))
+        return self
+
+    def _search(self, X, y, sample_weight):
+        """Score every candidate and set what is known of the best."""
         grid = self._grid()
         template = self._candidate(**{name: values[0] for name, values in grid.items()})
         rows, positive, weights = template._prepare(X, y, sample_weight)
@@ -206,24 +240,12 @@ class EntropicClassifierCV(EntropicClassifier):
         self.best_index_ = self._choice()
         self.best_params_ = candidates[self.best_index_].chosen
         self.best_score_ = float(self.results_["score"][self.best_index_])
-        best = self._candidate(**self.best_params_).fit(X, y, sample_weight)
+
+    def _become(self, best):
+        """Take over what a fitted candidate has learned."""
         parameters = best.get_params()
         self._forget_uncertainty()
         vars(self).update({k: v for k, v in vars(best).items() if k not in parameters})
-        return self
-
-    def fit_batches(self, batches, classes=None, checkpoint=None):
-        """Not for a search, whose candidates need their rows in memory.
-
-        Raises
-        ------
-        NotImplementedError
-            Says what to do instead.
-        """
-        raise NotImplementedError(
-            "A search needs its rows in memory; fit it on some of them, then all batches with "
-            "EntropicClassifier(**search.best_params_).fit_batches."
-        )
 
     def _candidate(self, **chosen):
         """An EntropicClassifier with our own settings and those of a candidate."""

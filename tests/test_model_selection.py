@@ -366,9 +366,18 @@ def test_time_that_is_up_ends_with_the_best_so_far(monkeypatch, circles):
     assert model.best_index_ == 0 and model.converged_
 
 
-def test_batches_are_refused_with_a_way_out(circles):
-    with pytest.raises(NotImplementedError, match="fit it on some of them"):
-        small_search().fit_batches([circles])
+def test_batches_are_searched_on_a_sample_and_fitted_on_all(circles, monkeypatch):
+    X, y = circles
+    batches = [(X[i : i + 30], y[i : i + 30]) for i in range(0, len(y), 30)]
+    whole, model = small_search().fit(X, y), small_search().fit_batches(batches)
+    assert model.best_params_ == whole.best_params_
+    assert model.best_score_ == whole.best_score_
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-7)
+    monkeypatch.setattr(model_selection, "SAMPLE_ROWS", 60)
+    sampled = small_search().fit_batches(batches)
+    again = EntropicClassifier(**sampled.best_params_).fit(X, y)
+    np.testing.assert_allclose(sampled.coef_, again.coef_, rtol=1e-7)
+    assert np.array_equal(small_search().fit_batches(batches).coef_, sampled.coef_)
 
 
 def test_it_is_silent_unless_asked(circles, capsys):

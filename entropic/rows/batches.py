@@ -289,6 +289,9 @@ class LibsvmFiles:
 
         with open(path, "rb") as file:
             number = sum(block.count(b"\n") for block in _blocks(file, start)) + 1
+            if start:  # the line that the range before has read to its end
+                file.readline()
+                number += 1
             for line in file:
                 try:
                     load_svmlight_file(BytesIO(line), **options)

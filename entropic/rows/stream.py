@@ -179,6 +179,39 @@ class Batches:
         return Part(X, *encode(y), given, mapped)
 
 
+def sample_of(batches, n_rows, n_entries):
+    """Rows of batches, drawn evenly at random, the same in every call.
+
+    Parameters
+    ----------
+    batches : Batches
+    n_rows, n_entries : int
+        At most so many rows, and so many numbers.
+
+    Returns
+    -------
+    X, y, weight : arrays of the rows, in the order of the batches; weight may be None
+    """
+
+    def encode(y):
+        return y, ()
+
+    total = width = 0
+    for part in batches.parts(encode):
+        total += part.X.shape[0]
+        width = max(width, part.n_entries / part.X.shape[0])
+    n_rows = min(total, n_rows, max(2, int(n_entries / max(width, 1))))
+    chosen = np.sort(np.random.default_rng(0).choice(total, n_rows, replace=False))
+    taken, first = [], 0
+    for part in batches.parts(encode):
+        here = chosen[(chosen >= first) & (chosen < first + part.X.shape[0])] - first
+        given = None if part.given is None else part.given[here]
+        taken.append(Part(part.X[here], part.codes[here], (), given))
+        first += part.X.shape[0]
+    sample = joined(taken)
+    return sample.X, sample.codes, sample.given
+
+
 @contextmanager
 def named(number, n_before, batch):
     """Put where a batch comes from, or its number and rows, before the message of an error."""
