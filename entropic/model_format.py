@@ -34,7 +34,7 @@ LOADERS = {"DictNode", "ListNode", "TupleNode", "JsonNode", "NdArrayNode", "Type
 RENAMED = {
     "EntropicClassifier": {"gap_": "dual_gap_"},
     "EntropicClassifierCV": {"gap_": "dual_gap_"},
-    "Monomials": {"include_constant": "include_bias"},
+    "Monomials": {"include_constant": "include_bias", "factor_": "inverse_scale_"},
 }
 
 _classes: dict[str, type] = {}

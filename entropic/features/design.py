@@ -77,10 +77,10 @@ class Design:
             curvature[:, :-1] /= self.scale
         return curvature if self.constant else curvature[:-1, :-1]
 
-    def factor_to_rows(self, factor):
+    def matrix_to_rows(self, matrix):
         """``to_rows`` for every column of a matrix of shape (n_features, k)."""
-        out = np.zeros((self.rows.n_columns + 1, factor.shape[1]))
-        out[: len(factor)] = factor
+        out = np.zeros((self.rows.n_columns + 1, matrix.shape[1]))
+        out[: len(matrix)] = matrix
         if self.scale is not None:
             out[:-1] /= self.scale[:, None]
         if self.mean is not None:

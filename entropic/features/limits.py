@@ -93,7 +93,7 @@ def stored(X):
     return X.toarray()
 
 
-def check_powers(X, degree, centre=None, factor=None, largest=1e150):
+def check_powers(X, degree, centre=None, inverse_scale=None, largest=1e150):
     """Refuse entries whose ``degree``-th power is beyond ``largest``.
 
     The default leaves room for the squares that deviations and curvature are made of.
@@ -105,8 +105,8 @@ def check_powers(X, degree, centre=None, factor=None, largest=1e150):
     reach = max(abs(float(values.max())), abs(float(values.min())))
     if centre is not None:
         reach += float(np.max(np.abs(centre)))
-    if factor is not None:
-        reach *= float(np.max(factor))
+    if inverse_scale is not None:
+        reach *= float(np.max(inverse_scale))
     if reach == 0 or math.log10(reach) <= limit:
         return
     # the bound was too coarse or something is too large: look closer, column by column
@@ -114,11 +114,11 @@ def check_powers(X, degree, centre=None, factor=None, largest=1e150):
     if centre is not None:
         highest, lowest = highest - centre, lowest - centre
     reach = np.maximum(np.abs(highest), np.abs(lowest))
-    if factor is not None:
-        reach = reach * factor
+    if inverse_scale is not None:
+        reach = reach * inverse_scale
     worst = int(np.argmax(reach))
     if math.log10(max(reach[worst], 1.0)) > limit:
-        scaled = "" if factor is None else ", in units of its deviation,"
+        scaled = "" if inverse_scale is None else ", in units of its deviation,"
         raise ValueError(
             f"Column {worst} of X reaches {reach[worst]:.3g}{scaled} and degree={degree} "
             f"raises it beyond {largest:.3g}; scale the column or lower degree."

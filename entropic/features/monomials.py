@@ -39,9 +39,9 @@ class Monomials(TransformerMixin, BaseEstimator):
         Columns of the output: C(n_features + degree, degree), less one without the constant;
         a Python int, whatever its size.
     feature_names_in_ : array of str
-    centre_, factor_ : arrays of shape (n_features,) or None
+    centre_, inverse_scale_ : arrays of shape (n_features,) or None
         Set where a classifier standardises its features: the monomials are then those of
-        ``(X - centre_) * factor_``. None for monomials of X itself.
+        ``(X - centre_) * inverse_scale_``. None for monomials of X itself.
     columns_ : int64 array or None
         Set where a classifier on sparse data has left out the monomials that no row fills: the
         places in the whole listing of those that there are.
@@ -86,10 +86,10 @@ class Monomials(TransformerMixin, BaseEstimator):
         X = self._check(X, reset=True)
         return self._describe(X.shape[1])
 
-    def _describe(self, n_features, centre=None, factor=None, columns=None):
+    def _describe(self, n_features, centre=None, inverse_scale=None, columns=None):
         """Set the fitted attributes; the classifier's way in, which has checked its X."""
         self.n_features_in_ = n_features
-        self.centre_, self.factor_, self.columns_ = centre, factor, columns
+        self.centre_, self.inverse_scale_, self.columns_ = centre, inverse_scale, columns
         n_columns = self._listing.n_monomials if columns is None else len(columns)
         self.n_output_features_ = n_columns + bool(self.include_bias)
         return self
@@ -120,7 +120,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         # features are only counted, and that must not ask for more than there is
         limits.check_memory(16 * n_features * self.degree, "its features", "it is damaged")
         listing = self._listing
-        for array in (self.centre_, self.factor_):
+        for array in (self.centre_, self.inverse_scale_):
             if array is not None and not (
                 checks.is_array(array, "f", self.n_features_in_) and np.isfinite(array).all()
             ):
@@ -143,7 +143,7 @@ class Monomials(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        rows object (solve/rows.py), without the constant
+        rows object (rows/dense.py), without the constant
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         if self.degree == 1:
             return rows_of(X)
         limits.check_numbered(self._listing)
-        limits.check_powers(X, self.degree, self.centre_, self.factor_)
+        limits.check_powers(X, self.degree, self.centre_, self.inverse_scale_)
         # Rows of the other kind than those that the classifier was fitted on.
         if self.columns_ is not None and not sp.issparse(X):
             X = sp.csr_array(X)
@@ -162,7 +162,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         base = rows_of(X)
         if self.centre_ is not None:
             base = base.centred(self.centre_)
-        return MonomialRows(base, self._listing, self.factor_, self.columns_)
+        return MonomialRows(base, self._listing, self.inverse_scale_, self.columns_)
 
     def transform(self, X):
         """The monomials of X, stored.
@@ -184,7 +184,9 @@ class Monomials(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = self._check(X)
         rows = self.rows(X)
-        limits.check_powers(X, self.degree, self.centre_, self.factor_, np.finfo(X.dtype).max)
+        limits.check_powers(
+            X, self.degree, self.centre_, self.inverse_scale_, np.finfo(X.dtype).max
+        )
         limits.check_block(self._listing, rows_of(X))
         if sp.issparse(X):
             entries = rows.n_entries
@@ -223,7 +225,9 @@ class Monomials(TransformerMixin, BaseEstimator):
         checks.check_count(rows, "rows")
         X = self._check(X)
         source = self.rows(X)
-        limits.check_powers(X, self.degree, self.centre_, self.factor_, np.finfo(X.dtype).max)
+        limits.check_powers(
+            X, self.degree, self.centre_, self.inverse_scale_, np.finfo(X.dtype).max
+        )
         limits.check_block(self._listing, rows_of(X), int(rows))
         return self._blocks(source, X, even_ranges(X.shape[0], int(rows)))
 

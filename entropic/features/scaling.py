@@ -139,7 +139,7 @@ def recipe_of(source, monomials, *, scaled, constant, names=None):
     example, dense = source.example, not sp.issparse(source.example)
     n_features = example.shape[1]
     limits.check_features(n_features)
-    mean = scale = centre = factor = None
+    mean = scale = centre = inverse_scale = None
     if scaled:
         mean, scale, still = _standards(source, names)
     if monomials.degree == 1:
@@ -149,15 +149,15 @@ def recipe_of(source, monomials, *, scaled, constant, names=None):
         return Recipe(monomials, None, mean, scale, constant)
     if scaled and dense:
         # what is left of a centred constant is rounding: no products of it
-        centre, factor = mean, np.where(still, 0.0, 1 / scale)
+        centre, inverse_scale = mean, np.where(still, 0.0, 1 / scale)
     elif scaled:
-        factor = 1 / scale
+        inverse_scale = 1 / scale
     listing = limits.listing_of(n_features, monomials.degree, monomials.interaction_only)
     limits.check_numbered(listing)
     limits.check_block(listing, rows_of(example))
     columns = None if dense else _filled_columns(source, listing)
     limits.check_columns(listing, listing.n_monomials if columns is None else len(columns))
-    monomials._describe(n_features, centre, factor, columns)
+    monomials._describe(n_features, centre, inverse_scale, columns)
     mean, scale = _monomial_standards(source, monomials) if scaled else (None, None)
     return Recipe(monomials, None, mean, scale, constant)
 
@@ -176,15 +176,15 @@ def _standards(source, names):
 def _monomial_standards(source, monomials):
     """Mean and deviation of the monomials; the deviation of a constant one is 1.
 
-    A standardised feature carries the rounding of its centre, ``1 + |centre| * factor`` units of
-    it, and a product the sum of its factors': a deviation within that is a constant's (the
+    A standardised feature carries the rounding of its centre, ``1 + |centre| * inverse_scale``
+    units of it, and a product the sum of its factors': a deviation within that is a constant's (the
     square of a feature with two values, say).
     """
     mean, variance = source.moments(monomials)
     scale = np.sqrt(variance)
     units = monomials.degree
     if monomials.centre_ is not None:
-        shifts = 1 + np.abs(monomials.centre_) * monomials.factor_
+        shifts = 1 + np.abs(monomials.centre_) * monomials.inverse_scale_
         units = monomials._listing.expand(shifts[:, None], np.add)[:, 0]
     still = scale <= ROUNDING * np.finfo(np.float64).eps * units * np.abs(mean)
     still |= scale < checks.SMALLEST_DEVIATION

@@ -23,7 +23,7 @@ class Loss:
     Parameters
     ----------
     slack : float
-        rho > 0. The exact constraint is reached as a limit (see solve/exact.py).
+        rho > 0. The exact constraint is reached as a limit (solvers/exact.py).
     inequality : bool
         Problem 1 of the paper (``D w >= b``) for Problem 2 (``D w = b``).
     """
@@ -68,12 +68,13 @@ class Loss:
     def gaps(self, scaled_multipliers, functional_margins, log_margins=None):
         """Each sample's part of the duality gap: never negative, computed without cancellation.
 
-        With x the best log-margin for t, mu the scaled multiplier and ``d = x + mu``::
+        With x the scaled multiplier, ``ln b = l'(t)`` the log-margin and ``d = ln b + x``::
 
-            l(t) + e^(-mu) + slack/2 mu^2 + mu t = e^x (d - 1) + e^(-mu) + slack/2 d^2
+            l(t) + e^-x + slack/2 x^2 + x t = b (d - 1) + e^-x + slack/2 d^2
 
-        and ``mu (t - 1)`` besides where the inequality form is flat. It vanishes for the
-        multipliers ``mu = -l'(t)``. The log-margins may be given where they are known.
+        and ``x (t - 1)`` besides where the inequality form is flat. It vanishes for the
+        multipliers ``x = -ln b`` (docs/mathematics.md, section 4.1). The log-margins may be
+        given where they are known.
         """
         with np.errstate(over="ignore"):
             if self.slack == 0:

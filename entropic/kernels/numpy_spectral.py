@@ -1,20 +1,20 @@
 """The spectral gradient iteration on the dual in NumPy: the fallback, and its specification.
 
-The compiled module offers :func:`iterate` with the same signature and takes the
-same steps. Everything here is in terms of the *ratio* ``mu = lambda / q = -ln b``, one number a
-sample, and of the inner product ``sum_i q_i x_i y_i``: a sample of weight two then takes the
-very steps of that sample twice, and weights do not spoil the conditioning.
+The compiled module offers :func:`iterate` with the same signature and takes the same steps.
+Everything here is in terms of the scaled multipliers ``x = lambda/q = -ln b``, one number a
+sample, and of the inner product ``sum_i q_i v_i w_i``: a sample of weight two then takes the very
+steps of that sample twice, and weights do not spoil the conditioning.
 
-One step reads the data once. With ``tau = D^T (q mu)`` so is ``w = m + e tanh(e tau/alpha)`` known,
-and a visit to row i gives the residual and, while the row is at hand, its share of the adjoint::
+One step reads the data once. With ``tau = D^T (q x)`` so is ``w = m + e tanh(e tau/alpha)`` known,
+and a visit to row i gives the primal residual and, while the row is at hand, its part of a sum::
 
-    r_i = D_i w - y_i - b_i + slack mu_i          v += q_i r_i D_i
+    r_i = D_i w - y_i - b_i + slack x_i           v += q_i r_i D_i
 
 r is the gradient of the dual and ``v = D^T (q r)`` moves tau along it, so that every trial of
-the line search, ``mu - a r`` and ``tau - a v``, costs no further read. The duality gap needs
+the line search, ``x - a r`` and ``tau - a v``, costs no further read. The duality gap needs
 none either, since ``D_i w`` can be had back from r_i. (docs/mathematics.md, section 2.)
 
-The inequality form keeps ``mu >= 0``: r_i counts only where it can move mu_i, and the samples
+The inequality form keeps ``x >= 0``: r_i counts only where it can move x_i, and the samples
 that a step would carry below zero stop there. Those few are read once more, to take their
 excess out of v; none is left once the support has settled.
 """
@@ -63,9 +63,9 @@ def iterate(
     design,
     target,
     box,
-    ratio,
+    scaled_multipliers,
     tau,
-    residual,
+    primal_residual,
     rule,
     *,
     goal_gap,
@@ -82,12 +82,12 @@ def iterate(
     design : Design
     target : Target
     box : Box
-    ratio : array of shape (n_samples,)
-        Multipliers divided by weights; overwritten by the last ones.
+    scaled_multipliers : array of shape (n_samples,)
+        Overwritten by the last ones.
     tau : array of shape (n_features,)
-        ``D^T (weights * ratio)``; overwritten too.
-    residual : array of shape (n_samples,)
-        Zeros; receives ``D w - y - b + slack * ratio`` at the end.
+        ``D^T (weights * scaled_multipliers)``; overwritten too.
+    primal_residual : array of shape (n_samples,)
+        Zeros; receives ``D w - y - b + slack * scaled_multipliers`` at the end.
     rule : Rule
     goal_gap, goal_norm : float
         Stops where both the duality gap and the norm of the gradient over the samples that have
@@ -106,7 +106,7 @@ def iterate(
         rows; reading some counts as a fraction), "gap",
         "objective", "gradient_norm" and "n_recorded".
     """
-    loop = _Loop(design, target, box, ratio, tau, residual)
+    loop = _Loop(design, target, box, scaled_multipliers, tau, primal_residual)
     history = _Record(record)
     recent = deque(maxlen=rule.memory)
     shorts = deque(maxlen=SHORT_STEPS)
@@ -189,35 +189,35 @@ def _search(rule, loop, reference, noise):
             return share
         shrink = 0.5
         if rule.adaptive:
-            hessian_weights = value - loop.dual - share * loop.slope
-            shrink = -0.5 * share * loop.slope / hessian_weights if hessian_weights > 0 else 0.1
+            curvature = value - loop.dual - share * loop.slope
+            shrink = -0.5 * share * loop.slope / curvature if curvature > 0 else 0.1
             shrink = min(max(shrink, 0.1), 0.5)
         share *= shrink
     return 0.0
 
 
 class _Loop:
-    """Where the iteration stands: multipliers, residual, and their images in the coefficients."""
+    """Where the iteration stands: multipliers, primal residual, and their images in tau."""
 
-    def __init__(self, design, target, box, ratio, tau, residual):
+    def __init__(self, design, target, box, scaled_multipliers, tau, primal_residual):
         self.design, self.target, self.box = design, target, box
         self.slack, self.inequality = target.loss.slack, target.loss.inequality
-        self.ratio, self.tau = ratio, tau
-        self.weights = np.broadcast_to(target.weights, ratio.shape)
+        self.scaled_multipliers, self.tau = scaled_multipliers, tau
+        self.weights = np.broadcast_to(target.weights, scaled_multipliers.shape)
         self.counts = self.weights > 0
-        self.residual = residual
+        self.primal_residual = primal_residual
         self.n_reads = 0.0
         with np.errstate(over="ignore"):
-            self.margin = np.exp(-ratio)
-        self.direction = np.zeros_like(ratio)
+            self.margin = np.exp(-scaled_multipliers)
+        self.direction = np.zeros_like(scaled_multipliers)
         self.move = np.zeros_like(tau)
-        self.dual, self.size = self._value(ratio, self.margin, tau)
+        self.dual, self.size = self._value(scaled_multipliers, self.margin, tau)
 
-    def _value(self, ratio, margin, tau):
+    def _value(self, x, margin, tau):
         """The dual, and the size of its largest part, which rounds it."""
         target = self.target
         with np.errstate(over="ignore", invalid="ignore"):
-            terms = margin + 0.5 * self.slack * ratio**2 - ratio * target.offset
+            terms = margin + 0.5 * self.slack * x**2 - x * target.offset
             samples = float(np.sum(self.weights * terms))
         entropy = self.box.conjugate(tau)
         value = entropy + samples
@@ -228,11 +228,11 @@ class _Loop:
         design, target = self.design, self.target
         rows = design.rows
         if share > 0:
-            self.ratio += share * self.direction
+            self.scaled_multipliers += share * self.direction
             self.tau += share * self.move
             self.margin, self.dual, self.size = self._trial
         coef = design.to_rows(self.box.coef(self.box.state_of_tau(self.tau)))
-        before = self.residual.copy()
+        before = self.primal_residual.copy()
         total = np.zeros(rows.n_columns + 1)
         for start, stop in rows.ranges():
             block = rows.block(start, stop)
@@ -241,27 +241,28 @@ class _Loop:
             functional_margins = sign * (block @ coef[:-1] + coef[-1]) - _part(
                 target.offset, start, stop
             )
-            self.residual[part] = (
-                functional_margins - self.margin[part] + self.slack * self.ratio[part]
+            self.primal_residual[part] = (
+                functional_margins - self.margin[part] + self.slack * self.scaled_multipliers[part]
             )
             pointwise_gradient = sign * self.weights[part] * self._free(part)
             total[:-1] += block.T @ pointwise_gradient
             total[-1] += pointwise_gradient.sum()
         self.n_reads += 1
-        self.pointwise_gradient = design.from_rows(total)
-        self._measure(share * self.direction, self.residual - before)
+        self.tau_gradient = design.from_rows(total)
+        self._measure(share * self.direction, self.primal_residual - before)
 
     def _free(self, part=slice(None)):
         """The residual where it can move the multiplier: not held by a bound, not at weight 0."""
-        residual = self.residual[part]
+        residual = self.primal_residual[part]
         if self.inequality:
-            residual = np.where((self.ratio[part] > 0) | (residual < 0), residual, 0.0)
+            free = (self.scaled_multipliers[part] > 0) | (residual < 0)
+            residual = np.where(free, residual, 0.0)
         return np.where(self.weights[part] > 0, residual, 0.0)
 
     def _measure(self, moved, change):
         """The sums over the samples on which lengths and endings are decided."""
         q, gradient = self.weights, self._free()
-        hessian_weights = self.margin + self.slack
+        stiffness = self.margin + self.slack
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             self.norm = float(np.sqrt(np.sum(gradient**2)))
             self.ss = float(np.sum(q * moved**2))
@@ -269,16 +270,15 @@ class _Loop:
             self.yy = float(np.sum(q * change**2, where=moved != 0))
             self.gg = float(np.sum(q * gradient**2))
             # the gap to second order
-            parts = np.divide(q * gradient**2, 2 * hessian_weights, where=gradient != 0, out=0 * q)
+            parts = np.divide(q * gradient**2, 2 * stiffness, where=gradient != 0, out=0 * q)
             self.model = float(np.sum(parts))
             # curvature of the dual along the gradient, its length divided out beforehand
             scale = math.sqrt(self.gg) if self.gg > 0 else 1.0
             along = self.box.inverse_hessian_root(self.box.state_of_tau(self.tau)) * (
-                self.pointwise_gradient / scale
+                self.tau_gradient / scale
             )
             curvature = (
-                float(np.sum(along**2))
-                + float(np.sum(q * hessian_weights * gradient**2)) / scale**2
+                float(np.sum(along**2)) + float(np.sum(q * stiffness * gradient**2)) / scale**2
             )
             self.exact = 1 / curvature if 0 < curvature < math.inf else 1.0
             self.fall = self.exact * self.gg
@@ -287,9 +287,9 @@ class _Loop:
         """Set the direction of a step of this length, and what it does to tau."""
         gradient = self._free()
         self.direction = -step * gradient
-        self.move = -step * self.pointwise_gradient
+        self.move = -step * self.tau_gradient
         if self.inequality:
-            excess = np.minimum(self.ratio + self.direction, 0.0)
+            excess = np.minimum(self.scaled_multipliers + self.direction, 0.0)
             if np.any(excess < 0):
                 self._hold(excess)
         self.slope = float(np.sum(self.weights * gradient * self.direction))
@@ -297,23 +297,23 @@ class _Loop:
     def _hold(self, excess):
         """Stop at zero the samples that the direction carries below it."""
         held = np.flatnonzero(excess < 0)
-        self.direction[held] = -self.ratio[held]
+        self.direction[held] = -self.scaled_multipliers[held]
         rows = self.design.rows.take(held)
-        sign = np.broadcast_to(self.target.sign, self.ratio.shape)
+        sign = np.broadcast_to(self.target.sign, self.scaled_multipliers.shape)
         pointwise_gradient = (sign * self.weights * excess)[held]
         total = np.zeros(rows.n_columns + 1)
         for start, stop in rows.ranges():
             total[:-1] += rows.block(start, stop).T @ pointwise_gradient[start:stop]
             total[-1] += pointwise_gradient[start:stop].sum()
         self.move -= self.design.from_rows(total)
-        self.n_reads += len(held) / len(self.ratio)
+        self.n_reads += len(held) / len(self.scaled_multipliers)
 
     def trial(self, share):
         """The dual at a share of the direction: inf where it overflows."""
-        ratio = self.ratio + share * self.direction
+        x = self.scaled_multipliers + share * self.direction
         with np.errstate(over="ignore"):
-            margin = np.exp(-ratio)
-        value, size = self._value(ratio, margin, self.tau + share * self.move)
+            margin = np.exp(-x)
+        value, size = self._value(x, margin, self.tau + share * self.move)
         self._trial = margin, value, size
         return value
 
@@ -321,11 +321,11 @@ class _Loop:
         """The duality gap between the multipliers and the coefficients they imply."""
         if self.slack == 0:
             # what the multipliers charge for the residual: the primal is met in the limit only
-            gaps = np.abs(self.ratio * self.residual)
+            gaps = np.abs(self.scaled_multipliers * self.primal_residual)
         else:
             with np.errstate(over="ignore"):
-                functional_margins = self.residual + self.margin - self.slack * self.ratio
-            gaps = self.target.loss.gaps(self.ratio, functional_margins)
+                t = self.primal_residual + self.margin - self.slack * self.scaled_multipliers
+            gaps = self.target.loss.gaps(self.scaled_multipliers, t)
         return float(np.sum(self.weights * gaps, where=self.counts))
 
 

@@ -18,7 +18,7 @@ def _part(array, start, stop):
 
 
 def _add_curvature(total, block, hessian_weights):
-    """Add ``[Z 1]^T diag(bend) [Z 1]`` of one block to ``total``."""
+    """Add ``[Z 1]^T diag(hessian_weights) [Z 1]`` of one block to ``total``."""
     if sp.issparse(block):
         # the same on both sides, so that the result is symmetric to the last bit
         root = block.multiply(np.sqrt(hessian_weights)[:, None]).tocsr()
@@ -68,7 +68,7 @@ def evaluate(
     coef : array of shape (n_columns + 1,)
     target : Target
     curvature : bool
-    reach, log_margins, bend : arrays of shape (n_samples,) or None
+    functional_margins, log_margins, hessian_weights : arrays of shape (n_samples,) or None
         Filled with ``t``, ``l'(t)`` and ``q l''(t)`` where given.
 
     Returns
@@ -105,7 +105,7 @@ def evaluate(
 
 
 def hessp(rows, hessian_weights, vector, n_threads=1):
-    """Hessian times vector: ``[Z 1]^T diag(bend) [Z 1] vector`` in one read.
+    """Hessian times vector: ``[Z 1]^T diag(hessian_weights) [Z 1] vector`` in one read.
 
     Returns
     -------
@@ -114,14 +114,14 @@ def hessp(rows, hessian_weights, vector, n_threads=1):
     out = np.zeros(rows.n_columns + 1)
     for start, stop in rows.ranges():
         block = rows.block(start, stop)
-        pointwise_gradient = hessian_weights[start:stop] * (block @ vector[:-1] + vector[-1])
-        out[:-1] += block.T @ pointwise_gradient
-        out[-1] += pointwise_gradient.sum()
+        pointwise = hessian_weights[start:stop] * (block @ vector[:-1] + vector[-1])
+        out[:-1] += block.T @ pointwise
+        out[-1] += pointwise.sum()
     return out
 
 
 def rmatvec(rows, pointwise_gradient, n_threads=1):
-    """``[Z 1]^T pull``.
+    """``[Z 1]^T pointwise_gradient``.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def rmatvec(rows, pointwise_gradient, n_threads=1):
 
 
 def curvature(rows, hessian_weights, n_threads=1):
-    """``[Z 1]^T diag(bend) [Z 1]`` for weights already known.
+    """``[Z 1]^T diag(hessian_weights) [Z 1]`` for weights already known.
 
     Returns
     -------
@@ -147,12 +147,12 @@ def curvature(rows, hessian_weights, n_threads=1):
     return total
 
 
-def gram(rows, scale, n_threads=1):
-    """``[Z 1] diag(scale) [Z 1]^T``: the samples' side of the curvature.
+def gram(rows, diagonal, n_threads=1):
+    """``[Z 1] diag(diagonal) [Z 1]^T``: the samples' side of the curvature.
 
     Parameters
     ----------
-    scale : array of shape (n_columns + 1,), not negative
+    diagonal : array of shape (n_columns + 1,), not negative
 
     Returns
     -------
@@ -166,21 +166,21 @@ def gram(rows, scale, n_threads=1):
                 break
             right = rows.block(begin, end)
             if sp.issparse(left):
-                scaled = left.multiply(scale[None, :-1]).tocsr()
-                part = (scaled @ right.T).toarray() + scale[-1]
+                scaled = left.multiply(diagonal[None, :-1]).tocsr()
+                part = (scaled @ right.T).toarray() + diagonal[-1]
             else:
-                part = (left * scale[:-1]) @ right.T + scale[-1]
+                part = (left * diagonal[:-1]) @ right.T + diagonal[-1]
             out[start:stop, begin:end] = part
             out[begin:end, start:stop] = part.T
     return out
 
 
-def quadratic_forms(rows, factor, n_threads=1):
-    """``z_i^T A z_i`` for every row, with ``A = factor factor^T`` and z_i the row and its 1.
+def quadratic_forms(rows, root, n_threads=1):
+    """``z_i^T A z_i`` for every row, with ``A = root root^T`` and z_i the row and its 1.
 
     Parameters
     ----------
-    factor : array of shape (n_columns + 1, k)
+    root : array of shape (n_columns + 1, k)
 
     Returns
     -------
@@ -188,7 +188,7 @@ def quadratic_forms(rows, factor, n_threads=1):
     """
     out = np.empty(rows.n_samples)
     for start, stop in rows.ranges():
-        part = rows.block(start, stop) @ factor[:-1] + factor[-1]
+        part = rows.block(start, stop) @ root[:-1] + root[-1]
         out[start:stop] = np.einsum("ij,ij->i", part, part)
     return out
 

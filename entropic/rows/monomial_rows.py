@@ -1,8 +1,8 @@
 """Rows of monomials that are never stored: products are made as a block of rows is read.
 
 A row here is the list of monomials of a row of features, the features standardised on the way:
-``z -> (z - centre) * factor``, a centre only where the rows are dense. It offers what the other
-kinds of rows offer (solve/rows.py), so every sweep works on it; memory is one block.
+``z -> (z - centre) * inverse_scale``, a centre only where the rows are dense. It offers what the
+other kinds of rows offer (rows/dense.py), so every sweep works on it; memory is one block.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class MonomialRows:
     base : DenseRows or SparseRows
         The features; a dense base brings its own centre.
     listing : Listing
-    factor : array of shape (n_features,) or None
+    inverse_scale : array of shape (n_features,) or None
         Multiplied onto the (centred) features: one over their deviation, 0 for a constant.
     kept : int64 array or None
         The columns of the listing that there are, in rising order, for sparse rows that fill
@@ -34,8 +34,8 @@ class MonomialRows:
 
     centre = None
 
-    def __init__(self, base, listing, factor=None, kept=None):
-        self.base, self.listing, self.factor, self.kept = base, listing, factor, kept
+    def __init__(self, base, listing, inverse_scale=None, kept=None):
+        self.base, self.listing, self.inverse_scale, self.kept = base, listing, inverse_scale, kept
         self.n_samples = base.n_samples
         self.n_columns = listing.n_monomials if kept is None else len(kept)
 
@@ -90,14 +90,14 @@ class MonomialRows:
         if sp.issparse(features):
             return self._sparse_block(features)
         columns = np.ascontiguousarray(features.T)
-        if self.factor is not None:
-            columns = columns * self.factor[:, None]
+        if self.inverse_scale is not None:
+            columns = columns * self.inverse_scale[:, None]
         return self.listing.expand(columns).T
 
     def _sparse_block(self, features):
         features = canonical(features)
-        if self.factor is not None:
-            scaled = features.data * self.factor[features.indices]
+        if self.inverse_scale is not None:
+            scaled = features.data * self.inverse_scale[features.indices]
             parts = (scaled, features.indices, features.indptr)
             features = sp.csr_array(parts, shape=features.shape)
         values, columns, starts = self.listing.expand_sparse(features)
@@ -115,19 +115,19 @@ class MonomialRows:
         starts = np.array(self.listing.starts)
         features = self.base.compiled_view(views)
         return views.monomials(
-            features, starts, self.listing.offsets, self.listing.shift, self.factor
+            features, starts, self.listing.offsets, self.listing.shift, self.inverse_scale
         )
 
     def largest_entry(self):
         """A bound: no monomial of a row is larger than the power of its largest feature."""
         base = self.base.largest_entry()
-        if self.factor is not None:
-            base *= float(np.max(self.factor))
+        if self.inverse_scale is not None:
+            base *= float(np.max(self.inverse_scale))
         return max(base, 1.0) ** self.listing.degree
 
     def take(self, indices):
         """The rows with these indices, their features copied."""
-        return MonomialRows(self.base.take(indices), self.listing, self.factor, self.kept)
+        return MonomialRows(self.base.take(indices), self.listing, self.inverse_scale, self.kept)
 
     def occupied(self):
         """The columns of the listing that some row of a sparse base fills, in rising order."""

@@ -228,5 +228,5 @@ class Sweep:
 
     def quadratic_forms(self, root):
         """``|phi_i root|^2`` for every design row, for a root of shape (n_features, k)."""
-        root = self.design.factor_to_rows(root)
+        root = self.design.matrix_to_rows(root)
         return sweeps.quadratic_forms(self._read(), root, self.n_threads)

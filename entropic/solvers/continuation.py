@@ -146,7 +146,7 @@ class Path:
 
     def ending_of(self, pair):
         """A pair as the solution."""
-        return self.ending_at(pair.state, pair.x)
+        return self.ending_at(pair.state, pair.scaled_multipliers)
 
     def ending_at(self, state, x, solver="newton-pair"):
         """A state and scaled multipliers as the solution."""

@@ -98,7 +98,7 @@ class _Ascent:
     def __init__(self, sweep, box, solver, start):
         self.sweep, self.box, self.solver = sweep, box, solver
         self.design = sweep.design.stored(KEPT)
-        self.x, self.tau = _start(sweep, box, start)
+        self.scaled_multipliers, self.tau = _start(sweep, box, start)
         self.primal_residual = np.zeros(sweep.n_samples)
         self.n_iter, self.history = 0, {name: [] for name in FIGURES}
 
@@ -122,7 +122,7 @@ class _Ascent:
             self.design,
             sweep.target,
             self.box,
-            self.x,
+            self.scaled_multipliers,
             self.tau,
             self.primal_residual,
             RULES[self.solver],
@@ -142,7 +142,7 @@ class _Ascent:
             solver=self.solver,
             n_iter=self.n_iter,
             history=self.history,
-            scaled_multipliers=self.x.copy(),
+            scaled_multipliers=self.scaled_multipliers.copy(),
         )
 
     def _point(self):

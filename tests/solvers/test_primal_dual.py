@@ -61,7 +61,7 @@ def test_pairs_reach_newtons_optimum(slack, bound, inequality):
     pair = solve_pair(sweep, box, tol=1e-14)
     ending = newton(sweep, box, choose_step(sweep), tol=1e-16, max_iter=200)
     assert_allclose(box.coef(pair.state), ending.evaluation.coef, atol=1e-6 * bound)
-    assert_allclose(pair.x, -ending.evaluation.log_margins, atol=1e-6 / slack)
+    assert_allclose(pair.scaled_multipliers, -ending.evaluation.log_margins, atol=1e-6 / slack)
 
 
 @pytest.mark.parametrize("inequality", [False, True])
@@ -74,19 +74,21 @@ def test_the_optimality_conditions_hold_at_any_slack(slack, inequality):
     )
     assert len(lengths) <= 40
     weights, coef = sweep.target.weights, box.coef(pair.state)
-    assert_allclose(box.slope(pair.state), D.T @ (weights * pair.x), atol=1e-7)
-    left = D @ coef - np.exp(-pair.x) + slack * pair.x
+    assert_allclose(box.slope(pair.state), D.T @ (weights * pair.scaled_multipliers), atol=1e-7)
+    left = D @ coef - np.exp(-pair.scaled_multipliers) + slack * pair.scaled_multipliers
     if inequality:
-        assert np.all(left >= -1e-9) and np.all(pair.x >= 0)
-        assert np.max(pair.x * left) <= 1e-8
+        assert np.all(left >= -1e-9) and np.all(pair.scaled_multipliers >= 0)
+        assert np.max(pair.scaled_multipliers * left) <= 1e-8
     else:
         assert np.max(np.abs(left)) <= 1e-9
     problem_ = certificate.Problem.of(
         D, weights=weights, slack=slack, constraint="inequality" if inequality else "equality"
     )
-    multipliers = weights * pair.x
+    multipliers = weights * pair.scaled_multipliers
     if slack == 0:
-        found = certificate.exact_distance(problem_, coef, np.exp(-pair.x), multipliers)
+        found = certificate.exact_distance(
+            problem_, coef, np.exp(-pair.scaled_multipliers), multipliers
+        )
     else:
         found = certificate.gap(problem_, coef, multipliers)
     assert abs(found) <= 1e-10 * weights.sum()

@@ -36,7 +36,7 @@ class Pair:
     """Coefficients and multipliers with all that one read of the rows tells about them."""
 
     state: np.ndarray
-    x: np.ndarray
+    scaled_multipliers: np.ndarray
     surplus: np.ndarray | None
     dual_residual: np.ndarray | float
     primal_residual: np.ndarray
@@ -127,9 +127,9 @@ def solve_pair(sweep, box, *, tol, goal_norm=np.inf, max_iter=MAX_STEPS, watch=N
 
 def _recomputed(sweep, box, pair):
     """The same pair with the dual residual that its multipliers have."""
-    tau = sweep.rmatvec_signed(sweep.target.weights * pair.x)
+    tau = sweep.rmatvec_signed(sweep.target.weights * pair.scaled_multipliers)
     residual = box.slope(pair.state) - tau
-    return pair_at(sweep, box, pair.state, pair.x, pair.surplus, residual)
+    return pair_at(sweep, box, pair.state, pair.scaled_multipliers, pair.surplus, residual)
 
 
 def _start(sweep, box):
@@ -145,7 +145,8 @@ def _start(sweep, box):
 
 def _step(sweep, box, pair):
     """A step whose length lowers the local norm of what is unsatisfied, or None."""
-    x, surplus, slack = pair.x, pair.surplus, sweep.target.loss.slack
+    x, surplus = pair.scaled_multipliers, pair.surplus
+    slack = sweep.target.loss.slack
     root = box.inverse_hessian_root(pair.state)
     stiffness = pair.margins + max(slack, PROXIMAL)
     allowed, length, surplus_move = 0.0, 1.0, 0.0
