@@ -98,7 +98,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         polynomial far from zero cancel, and its coefficients would have no digits left.
     loo_decision_ : array of shape (n_samples,) or None
         What each training row would score had it not been there, from one Newton step
-        (docs/mathematics.md, section 5). None with ``leave_one_out=False``, and where no factor
+        (docs/mathematics.md, section 5.2). None with ``leave_one_out=False``, and where no factor
         was affordable, which a warning says; then ``band_``, ``calibration_`` and
         ``left_out_risk_`` are not there, nor the methods that need them.
     band_ : tuple of two floats

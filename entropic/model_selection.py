@@ -1,7 +1,7 @@
 """EntropicClassifierCV: degree, bound, slack and constraint chosen by leave-one-out, without folds.
 
 Every candidate is judged by the scores that its training rows get when each is left out, which
-one fit gives in closed form (docs/mathematics.md, section 5); candidates.py runs them.
+one fit gives in closed form (docs/mathematics.md, section 5.2); candidates.py runs them.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def separability(
 
         min_i D_i w  <=  sum_j bound_j |sum_i lambda_i D_ij| / sum_i lambda_i
 
-    (docs/mathematics.md, section 4).
+    (docs/mathematics.md, section 4.4).
 
     Parameters
     ----------

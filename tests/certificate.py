@@ -2,7 +2,7 @@
 
 Nothing of entropic.solve is imported. The margin of a sample is found by bisection on its
 defining equation, entropies from their definition in terms of probabilities, and the dual from
-docs/mathematics.md, section 2. The sums are carried by numpy's longdouble, which is wider than
+docs/mathematics.md, section 2.1. The sums are carried by numpy's longdouble, which is wider than
 float64 on most platforms.
 """
 

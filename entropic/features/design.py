@@ -2,7 +2,7 @@
 
 Scaling is never a copy of the data. A design row is ``((row - mean)/scale, 1)``, so that its
 product with coefficients is the product of the stored row with ``coef/scale`` plus one number,
-and the adjoint is corrected by a term of rank one (docs/mathematics.md, section 6).
+and the transposed product is corrected by a term of rank one (docs/mathematics.md, section 6.2).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Design:
         return inner
 
     def from_rows(self, gradient):
-        """The adjoint of ``to_rows``: a gradient of the stored rows, as one of the design's."""
+        """The transpose of ``to_rows``: a gradient of the stored rows, as one of the design's."""
         if self.constant and self.scale is None and self.mean is None:
             return gradient
         columns = gradient[:-1]

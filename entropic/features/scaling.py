@@ -3,7 +3,7 @@
 At degree 1 each column is scaled by its training mean and deviation. Above, the features are
 scaled first (dense) or divided by their deviation (sparse, where centring would fill them), and
 then each monomial by its own mean and deviation, found in streamed sweeps; the data are never
-copied (docs/mathematics.md, section 6).
+copied (docs/mathematics.md, sections 6.2 and 6.3).
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class Box:
         The samples' part of the gap vanishes when the multipliers are ``-q l'(t)``. What is
         left is the relative entropy between the coefficient's ``p = (1 + tanh u)/2`` and the
         one that ``tau`` asks for, summed over the coefficients: never negative, and computed
-        without cancellation (docs/mathematics.md, section 4).
+        without cancellation (docs/mathematics.md, section 4.1).
         """
         first, second = 2 * state, 2 * self.state_of_tau(tau)
         # mirror so that p <= 1/2: both logarithms below then keep their precision

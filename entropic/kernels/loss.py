@@ -18,7 +18,8 @@ class Loss:
         l(t)  = b ln b - b + (slack/2)(ln b)^2    where b > 0 solves  b + slack ln b = t
         l'(t) = ln b                    l''(t) = 1/(b + slack)
 
-    With ``inequality`` the loss is flat (-1) from t = 1 on.
+    With ``inequality`` the loss is flat (-1) from t = 1 on (docs/mathematics.md, sections 3.1 and
+    3.2).
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ and a visit to row i gives the primal residual and, while the row is at hand, it
 
 r is the gradient of the dual and ``v = D^T (q r)`` moves tau along it, so that every trial of
 the line search, ``x - a r`` and ``tau - a v``, costs no further read. The duality gap needs
-none either, since ``D_i w`` can be had back from r_i. (docs/mathematics.md, section 2.)
+none either, since ``D_i w`` can be had back from r_i. (docs/mathematics.md, section 2.2.)
 
 The inequality form keeps ``x >= 0``: r_i counts only where it can move x_i, and the samples
 that a step would carry below zero stop there. Those few are read once more, to take their

@@ -4,7 +4,7 @@ The order is scikit-learn's: by degree, and within a degree lexicographic in the
 ``a_1 <= ... <= a_d`` of the monomial. So the monomials of degree d whose first feature is i are
 x_i times a *suffix* of those of degree d - 1, namely the ones whose first feature is not before i
 (after i, where powers are left out). Everything here is that one rule: ``starts[d - 1][i]``
-says where the monomials of degree d with first feature i begin (docs/mathematics.md, section 6).
+says where the monomials of degree d with first feature i begin (docs/mathematics.md, section 6.1).
 """
 
 from __future__ import annotations

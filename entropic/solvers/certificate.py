@@ -5,7 +5,7 @@ any multipliers ``lambda >= 0``, not all zero, every w of the box has
 
     min_i (D_i w - y_i)  <=  (sum_j max(l_j tau_j, u_j tau_j) - <lambda, y>) / sum_i lambda_i
 
-with ``tau = D^T lambda`` (docs/mathematics.md, section 4). Both numbers are computed from the
+with ``tau = D^T lambda`` (docs/mathematics.md, section 4.4). Both numbers are computed from the
 rows with an allowance for every rounding on the way, so that they are proofs.
 """
 

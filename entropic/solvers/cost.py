@@ -4,8 +4,8 @@ One step of each kind, in the terms of rows/work.py, beyond the sweep that evalu
 multiply-adds twice, and one solution of ``b + slack ln b = t`` a sample):
 
     kind      forms and factors                           time                     bytes
-    cholesky  I + r D^T diag(h) D r,   N × N              pairs + N^3/3            16 N^2
-    dual      I + A A^T, A = sqrt(h) D r,   M × M         cross + M^3/3, 2 sweeps  16 M^2
+    cholesky  I + r D^T diag(c) D r,   N × N              pairs + N^3/3            16 N^2
+    dual      I + A A^T, A = sqrt(c) D r,   M × M         cross + M^3/3, 2 sweeps  16 M^2
     cg        nothing: one sweep an iteration             sweeps                   8 (12 N + 4 M)
 
 The bytes are those of the matrix and its factor. Conjugate gradients stop early far from the
@@ -13,7 +13,7 @@ solution and gain from every cluster of the spectrum, so their count is not know
 20 to 60 sweeps in all are usual on standardised or text data, hundreds on badly scaled ones.
 So sweeps are made until together they have cost as much as a factor, and then the factor is made
 (newton_steps.py): the total is then at most about twice that of the better choice, whichever it
-was.
+was (docs/mathematics.md, sections 3.5 and 3.6).
 """
 
 from __future__ import annotations

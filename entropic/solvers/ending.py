@@ -6,7 +6,7 @@ sums, and from a state whose coefficients are rounded to doubles. Each moves the
     1/2 sum_j S_j dtau_j^2       dtau_j = eps (|D|^T |lambda|)_j
     1/2 sum_i q_i dt_i^2/slack   dt_i = eps ((|D| |w|)_i + |y_i|)
 
-(docs/mathematics.md, section 4). What rounding may hide is part of every gap that is compared
+(docs/mathematics.md, section 4.3). What rounding may hide is part of every gap that is compared
 with the goal, inside the solvers as at their end. The two sums are bounded without a read of the
 rows where their size is known: a standardised column has mean square one, so that no sum with it
 passes that of Cauchy and Schwarz, and of other rows the largest entry is known. Only where that

@@ -7,7 +7,7 @@ samples strictly. Where none do, the multipliers have no limit; then a proof of 
 Where no pair can be kept, proximal steps on the dual take its place: with ``y + slack x_k`` for y,
 the problem with slack violates its constraint by ``slack (x - x_k)`` only, which vanishes from
 step to step while slack stays where Newton's method is well conditioned
-(docs/mathematics.md, section 3).
+(docs/mathematics.md, section 3.8).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def solve_exact(sweep, box, *, goal, tol, max_iter=None, start=None, callback=No
     """Minimise the problem of a sweep whose loss has no slack.
 
     Stops where the goal's gap and its norm of the residual, ``sqrt(tol M)`` with M the number of
-    samples of positive weight, are both reached (docs/mathematics.md, section 3).
+    samples of positive weight, are both reached (docs/mathematics.md, section 4.2).
 
     Returns
     -------

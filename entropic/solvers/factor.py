@@ -3,7 +3,8 @@
 Both matrices are the identity plus a matrix without negative eigenvalues. In exact arithmetic
 they cannot fail to factor; in floating point they can, when their largest eigenvalue exceeds
 1e16, and products of large entries can overflow. So every factor is of the matrix scaled to a
-diagonal of ones, which is formed without passing through the unscaled one.
+diagonal of ones, which is formed without passing through the unscaled one (docs/mathematics.md,
+section 3.5).
 """
 
 from __future__ import annotations

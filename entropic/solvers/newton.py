@@ -3,7 +3,7 @@
 The unknown is the state u of the box (kernels/box.py), ``w = m + e tanh u``. With
 ``gamma = (alpha/e) u + D^T(q l')`` the gradient by w, H the sweep's curvature and
 ``r = sqrt(S)``, a step solves ``(I + r H r) p = -r gamma`` and moves ``dw = r p``, that is
-``du = p e / (alpha r)``. The matrix has no eigenvalue below one (docs/mathematics.md, section 3).
+``du = p e / (alpha r)``. The matrix has no eigenvalue below one (docs/mathematics.md, section 3.3).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The linear algebra of a Newton step: three ways to solve ``(I + r H r) p = -r gamma``.
 
-``H`` is the curvature ``D^T diag(h) D`` of the samples and ``r = sqrt(S)`` the root of the inverse
-Hessian of the coefficients' entropy (docs/mathematics.md, section 3). A step object offers
+``H`` is the curvature ``D^T diag(c) D`` of the samples, c their Hessian weights, ``r = sqrt(S)`` the
+root of the inverse Hessian of the coefficients' entropy (docs/mathematics.md, sections 3.5 and
+3.6). A step object offers
 
     name              what ``Outcome.solver`` reports
     needs_curvature   whether every evaluation should bring its curvature along
@@ -71,7 +72,7 @@ class Model:
     gamma : array of shape (n_features,)
         The gradient by w.
     hessian_weights : array of shape (n_samples,) or None
-        h, for steps that need them.
+        c, for steps that need them.
     curvature : array of shape (n_features, n_features) or None
         H, for steps that need it.
     """
@@ -102,7 +103,7 @@ class CholeskyStep:
 class DualStep:
     """Directions by a factor of the n_samples × n_samples matrix, for more columns than rows.
 
-    With ``A = diag(sqrt h) D diag(r)``, of which only the rows with h > 0 matter::
+    With ``A = diag(sqrt c) D diag(r)``, of which only the rows with c > 0 matter::
 
         (I + A^T A)^-1 y = y - A^T (I + A A^T)^-1 A y
     """

@@ -137,7 +137,7 @@ def _minimise(sweep, box, solver, tol, max_iter, start, callback):
     Dividing all weights and the entropy's weight by one number changes no solution. An entropy
     weight so small that rounding would lose it beside the samples is raised to where it no longer
     is; that moves the objective by far less than ``tol``, and the gap reported is that of the
-    problem as it was given.
+    problem as it was given (docs/mathematics.md, section 3.9).
     """
     unit = math.ldexp(1.0, math.frexp(sweep.weight_range[1])[1] - 1)
     part = sweep if unit == 1 else sweep.in_units(unit)

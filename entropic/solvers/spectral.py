@@ -1,7 +1,8 @@
 """The face of the spectral gradient solver: starting point, and runs until its end is proved.
 
-The iteration itself is compiled (src/spectral.c) or NumPy (kernels/numpy_spectral.py). It minimises
-the dual, so it ends with multipliers and the coefficients they imply.
+The iteration itself (docs/mathematics.md, section 2.2) is compiled (src/spectral.c) or NumPy
+(kernels/numpy_spectral.py). It minimises the dual, so it ends with multipliers and the
+coefficients they imply.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def spectral(sweep, box, *, solver, goal, tol, max_iter=None, start=None, callba
     box : Box
     solver : {"spectral", "spectral-paper"}
         The adaptive step (ABBmin) with the non-monotone line search of Grippo, Lampariello and
-        Lucidi; or the rule of the paper, section 4: the long step, first 1, with a monotone
-        Armijo search that halves it.
+        Lucidi; or a standard spectral gradient method, as the paper's section 4 recommends: the
+        long step, first 1, with a monotone Armijo search that halves it.
     goal : Goal
     tol : float
         What the iteration itself aims at. Without slack, where the primal is met in the limit

@@ -2,7 +2,8 @@
 
 Text has far more words than any sample of it uses. An empty column feels only its own entropy,
 which is least at the centre of the box, so its coefficient is known beforehand. Without such
-columns the work on coefficients shrinks to that of the words there are.
+columns the work on coefficients shrinks to that of the words there are (docs/mathematics.md,
+section 3.9).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The uncertainty band: between which scores a point may belong to either class.
 
-The paper's rule with the sign of its lower plane corrected (docs/mathematics.md, section 5):
+The paper's rule with the sign of its lower plane corrected (docs/mathematics.md, section 5.1):
 with g the lowest score of the good class and d the highest of the defective one, the band is
 ``[min(g, d), max(g, d)]``. One definition covers separated classes (an empty gap) and
 overlapping ones. A certainty below one takes quantiles of each class in place of its extreme.

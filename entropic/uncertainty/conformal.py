@@ -3,7 +3,8 @@
 If a new row of a class and the n calibration rows of that class are exchangeable, its score is
 no worse than that of the ``ceil((n + 1) level)``-th best of them with a probability of at least
 the level. Nothing else is assumed, of the model or of the share of the classes (V. Vovk, A.
-Gammerman, G. Shafer, "Algorithmic Learning in a Random World", chapters 2 and 4).
+Gammerman, G. Shafer, "Algorithmic Learning in a Random World", chapters 2 and 4;
+docs/mathematics.md, section 5.5).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Rows count as certain beyond a distance from the surface. Of n labelled rows bey
 part in the fit, e are wrong; if the error among such rows were above r, so few would be seen with
 a probability of at most ``P[Bin(n, r) <= e]``. Distances are tried from a strict one to looser
 ones, each at the whole level, until one fails; the last that passed is the region
-(docs/mathematics.md, section 5).
+(docs/mathematics.md, section 5.6).
 
 References
 ----------

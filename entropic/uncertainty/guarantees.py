@@ -114,7 +114,7 @@ class GuaranteesMixin:
 
         References
         ----------
-        docs/mathematics.md, section 5; Y. Geifman, R. El-Yaniv, 2017; A. Angelopoulos, S. Bates
+        docs/mathematics.md, section 5.6; Y. Geifman, R. El-Yaniv, 2017; A. Angelopoulos, S. Bates
         and others, "Learn then test", 2021.
         """
         check_is_fitted(self)

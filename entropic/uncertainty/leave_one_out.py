@@ -1,9 +1,9 @@
 """What each training row would score had it not been there: leave-one-out in closed form.
 
-Scores of training rows are optimistic, since each has pulled the surface its own way. Taking
+Scores of training rows are optimistic, since each has drawn the surface its own way. Taking
 row i away moves the optimum, to first order, by one Newton step from where it is. With the
 Newton matrix ``H = alpha diag(h'') + D^T diag(q l'') D`` at the optimum
-(docs/mathematics.md, section 5)::
+(docs/mathematics.md, section 5.2)::
 
     a_i  = D_i^T H^-1 D_i                                    the leverage
     t_i' = t_i + q_i l'_i a_i / (1 - a_i q_i l''_i)          the functional margin without row i
@@ -54,7 +54,7 @@ FIT_IN_SWEEPS = 3
 
 @dataclass(frozen=True)
 class Influence:
-    """How much each row has pulled its own score.
+    """How much each row has shifted its own score.
 
     Attributes
     ----------

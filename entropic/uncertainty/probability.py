@@ -8,7 +8,7 @@ between stays monotone by itself. Between neighbouring pools the frequency chang
 tenth of each, so that it is continuous. Last, the likelier class is made the one that the sign of
 the score names: a frequency on the other side of one half becomes one half, but for 1e-9 towards
 that class. On real data that costs no likelihood worth mention, and a classifier that contradicts
-itself would cost more.
+itself would cost more (docs/mathematics.md, section 5.4).
 """
 
 from __future__ import annotations

@@ -4,16 +4,17 @@ Standardised columns have the moments of the training rows. Without row i, of re
 ``s = q_i/(Q - q_i)``, the mean of column j moves by ``-s phi_ij`` deviations and its deviation by
 the factor ``1 + kappa_ij``, ``kappa_ij = s (1 - phi_ij^2)/2``, to first order. The same function
 then has other coefficients, ``w + dw_i``, and the box's entropy, which alone knows of the scaling,
-another gradient by w (docs/mathematics.md, section 5)::
+another gradient by w (docs/mathematics.md, section 5.3)::
 
     dw_ij = kappa_ij w_j                       dw_i0 = -s (f_i - w_0)    the constant, f's mean
     G_i   = (d dw_i/d w)^T h'(w) + h''(w) dw_i
 
-The score follows by ``-phi_i H^-1 G_i / (1 - a_i c_i)``. Of the size of the row's own pull where
+The score follows by ``-phi_i H^-1 G_i / (1 - a_i c_i)``. Of the size of the row's own shift where
 the box holds coefficients fast, it is nothing otherwise, and then not computed.
 
-Above degree 1 the features are centred before they are multiplied. Moving the mean of feature a by
-``-s x_ia`` deviations turns a monomial m_k into ``m_k + n_ka (-s x_ia) m_(k - e_a)``.
+Above degree 1 the features are centred before they are multiplied. With z_ia the scaled feature a
+of row i, whose mean moves by ``-s z_ia`` deviations, a monomial m_k of the old features is
+``m_k - s z_ia n_ka m_(k - e_a)`` in the new ones.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ def depends_on_rows(sweep):
 def _recentring(sweep, slope, hessian, coef):
     """``G_i`` for a move of each feature's mean by one deviation, (n_features, n of rows' base).
 
-    With ``m_k -> m_k + n_ka m_(k - e_a)`` the coefficients change by ``dw = T_a w``::
+    Where the old m_k is ``m_k + n_ka m_(k - e_a)`` in the new features, the coefficients change by
+    ``dw = T_a w``::
 
         (T_a w)_(k - e_a) += t w_k           t = n_ka sigma_(k - e_a)/sigma_k
         (T_a w)_k         -= t rho w_k

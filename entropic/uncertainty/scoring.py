@@ -28,7 +28,7 @@ def neg_log_loss(scores, positive, weights):
 
 
 def sigmoid(scores, positive, weights):
-    """Slope and offset of the sigmoid through some scores (docs/mathematics.md, section 5).
+    """Slope and offset of the sigmoid through some scores (docs/mathematics.md, section 5.7).
 
     Its targets are not 0 and 1 but ``1/(n_- + 2)`` and ``(n_+ + 1)/(n_+ + 2)`` for classes of n_-
     and n_+ rows, which have a maximum of likelihood for separated classes as well. The slope is

@@ -179,7 +179,7 @@ def raised(Xy, degree):
 
 @pytest.mark.parametrize("name", PAPER)
 def test_steps_are_few(name):
-    """4 to 15 steps at slack 0.1 (docs/mathematics.md, section 3)."""
+    """4 to 15 steps at slack 0.1 (docs/mathematics.md, section 3.3)."""
     X, y = PAPER[name]()
     X = StandardScaler().fit_transform(X)
     sweep, box = problem(X, y == 1, scaled=False)

@@ -9,7 +9,7 @@ state u, and the surplus ``s >= 0`` of the inequality form. At the optimum
 Where the primal in w alone sees ``ln b`` jump by ``1/slack`` for every sample that a step carries
 across zero, b here stays positive by construction: that is what makes any slack possible. The
 inequality form keeps x and s positive and drives their products to zero together, by Mehrotra's
-predictor and corrector; the equality form has neither (docs/mathematics.md, section 3).
+predictor and corrector; the equality form has neither (docs/mathematics.md, section 3.7).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     maximise g   subject to   D w - y - s = g,  s >= 0,  l <= w <= u
 
 with multipliers lambda of the rows (their sum is one) and z of the two bounds. Newton's system
-is that of system.py, bordered by the one column of g.
+is that of system.py, bordered by the one column of g (docs/mathematics.md, section 4.5).
 """
 
 from __future__ import annotations

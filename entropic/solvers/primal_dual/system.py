@@ -1,6 +1,6 @@
 """Newton's equations for coefficients and multipliers together, factored once.
 
-With scaled multipliers ``x = lambda/q`` and the box's state u (docs/mathematics.md, section 3)::
+With scaled multipliers ``x = lambda/q`` and the box's state u (docs/mathematics.md, section 3.7)::
 
     S^-1 dw - D^T q dx = -dual residual          D dw + stiffness dx = -primal residual
 """
