@@ -1,7 +1,7 @@
 """The linear algebra of a Newton step: three ways to solve ``(I + r H r) p = -r gamma``.
 
-``H`` is the curvature ``D^T diag(c) D`` of the samples, c their Hessian weights, ``r = sqrt(S)`` the
-root of the inverse Hessian of the coefficients' entropy (docs/mathematics.md, sections 3.5 and
+``H`` is the curvature ``D^T diag(c) D`` of the samples, c their Hessian weights, ``r = sqrt(S)``
+the root of the inverse Hessian of the coefficients' entropy (docs/mathematics.md, sections 3.5 and
 3.6). A step object offers
 
     name              what ``Outcome.solver`` reports
