@@ -55,7 +55,7 @@ def check_solver_options(constraint, slack, solver, tol, max_iter, entropy_weigh
     check_number(slack, "slack", 0.0)
     if 0 < slack < LEAST_SLACK:
         raise ValueError(
-            f"slack={slack!r} is so small that reach/slack leaves double precision; give at "
+            f"slack={slack!r} is so small that quotients by it leave double precision; give at "
             f"least {LEAST_SLACK:g}, or 0 for the exact constraint."
         )
     check_number(tol, "tol", 0.0)

@@ -92,7 +92,7 @@ class Work:
         return self.pairs * (SPARSE_PAIR if self.sparse else DENSE_PAIR) + self.n_features**2 * 1e-9
 
     @property
-    def outer(self):
+    def gram(self):
         """Seconds of forming the M × M matrix."""
         return self.cross * (SPARSE_PAIR if self.sparse else DENSE_PAIR) + self.n_samples**2 * 1e-9
 
@@ -104,7 +104,7 @@ class Work:
     @property
     def dual(self):
         """Seconds that a dual step adds to its sweep."""
-        return self.outer + factor_time(self.n_samples) + 2 * self.sweep
+        return self.gram + factor_time(self.n_samples) + 2 * self.sweep
 
     @property
     def cholesky_bytes(self):

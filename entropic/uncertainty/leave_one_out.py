@@ -277,7 +277,7 @@ def _full(sweep, outcome):
         # rows on the flat part have no share in it
         active = np.count_nonzero(outcome.evaluation.hessian_weights)
         part = (active / work.n_samples) ** 2
-        seconds = work.outer * part + 4 * factor_time(active)
+        seconds = work.gram * part + 4 * factor_time(active)
         forms["samples"] = (seconds, int(2 * work.dual_bytes * part))
     return forms
 
