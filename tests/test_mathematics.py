@@ -22,7 +22,7 @@ from entropic.rows.monomial_rows import MonomialRows
 from entropic.rows.sweep import Sweep
 from entropic.rows.target import Target
 from entropic.solvers.certificate import proven_bound, proven_margin
-from entropic.solvers.ending import Goal, _Point
+from entropic.solvers.ending import Goal, RoundingSums, _Point
 from entropic.solvers.primal_dual.margin import _Bordered
 from entropic.uncertainty import conformal
 from entropic.uncertainty.probability import frequencies
@@ -464,9 +464,10 @@ def test_bounds_on_rounding_without_a_read(by_algebra):
     design = Design(rows, mean if by_algebra else None, scale, constant=True)
     sweep = Sweep(design, Target.of(Loss(0.3), 1, q, y))
     box = Box(np.full(4, -1.0), np.full(4, 1.0))
-    goal, coef = Goal(sweep, box, 1e-8), rng.uniform(-1, 1, 4)
-    point = _Point(box.state(coef), coef, np.exp(-x), np.abs(q * x))
-    for bound, summed in zip(goal._bounds(point, x), goal._sums(point), strict=True):
+    at = sweep.evaluate(rng.uniform(-1, 1, 4), samples=True)
+    point = _Point(box.state(at.coef), at, x, np.sum(q * x**2), np.sum(np.abs(q * x)))
+    bounds = Goal(sweep, box, 1e-8)._bounds(point)
+    for bound, summed in zip(bounds, RoundingSums(x)(sweep, at), strict=True):
         assert np.all(np.asarray(bound) >= summed)
 
 
@@ -595,7 +596,7 @@ def test_scaling_without_the_row_moves_the_entropys_gradient(degree):
     hessian = np.diag(root**-2) + (Phi.T * q) @ Phi
     B = np.linalg.cholesky(np.linalg.inv(hessian))
     sweep = Sweep(design, Target.of(Loss(0.3), 1, q))
-    effect = rescaling(sweep, box, state, root, B, np.full(15, 1e-9))
+    effect = rescaling(sweep, box, state, root, B, 1e-9).of(sweep)
     part, by_hand = 1e-5, []
     for i in range(15):
         left = q.copy()

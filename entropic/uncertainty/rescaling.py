@@ -60,12 +60,12 @@ class Rescaling:
         array of shape (n_samples,)
         """
         design = sweep.design
-        factor = design.factor_to_rows(np.eye(design.n_features))
+        scaling = design.matrix_to_rows(np.eye(design.n_features))
         out = np.empty(sweep.n_samples)
         step = max(1, BLOCK_ENTRIES // design.n_features)
         for start in range(0, sweep.n_samples, step):
             block = design.rows.block(start, min(start + step, sweep.n_samples))
-            phi = block @ factor[:-1] + factor[-1]
+            phi = block @ scaling[:-1] + scaling[-1]
             response = phi @ self.inverse
             above = phi @ self.coef - self.coef[-1]
             own = np.einsum("ij,ij->i", response, phi) - response[:, -1]
