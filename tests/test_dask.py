@@ -108,7 +108,7 @@ def test_parameters_are_those_of_the_classifier_and_the_client(client):
     assert model.get_params() == EntropicClassifier(2, bound=3.0).get_params() | {"client": client}
     assert pickle.loads(pickle.dumps(model)).client is None
     with pytest.raises(TypeError, match="unexpected keyword"):
-        DaskEntropicClassifier(bund=1)
+        DaskEntropicClassifier(boundary=1)
 
 
 def test_bad_rows_are_named_by_partition(client):
