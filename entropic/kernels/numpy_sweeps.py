@@ -168,6 +168,10 @@ def gram(rows, diagonal, n_threads=1):
             if sp.issparse(left):
                 scaled = left.multiply(diagonal[None, :-1]).tocsr()
                 part = (scaled @ right.T).toarray() + diagonal[-1]
+            elif begin == start:
+                # the same on both sides, so that the result is symmetric to the last bit
+                root = left * np.sqrt(diagonal[:-1])
+                part = root @ root.T + diagonal[-1]
             else:
                 part = (left * diagonal[:-1]) @ right.T + diagonal[-1]
             out[start:stop, begin:end] = part
