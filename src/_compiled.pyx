@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Bindings of the compiled sweeps. The numbers are made in C, without the interpreter.
 
-What each function computes is said in solve/numpy_sweeps.py, its twin of the same name. Rows
+What each function computes is said in kernels/numpy_sweeps.py, its twin of the same name. Rows
 come as a :class:`RowView`.
 """
 
@@ -231,7 +231,7 @@ cdef class RowView:
 
     @staticmethod
     def monomials(RowView features, starts, offsets, shift, factor=None):
-        """Products of up to ``len(starts) >= 2`` dense features (solve/monomial_listing.py)."""
+        """Products of up to ``len(starts) >= 2`` dense features (rows/listing.py)."""
         cdef RowView view = RowView()
         cdef const int64_t[:, ::1] begin = np.ascontiguousarray(starts, dtype=np.int64)
         cdef const int64_t[::1] degrees = np.ascontiguousarray(offsets, dtype=np.int64)

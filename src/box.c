@@ -1,4 +1,4 @@
-/* The box of the coefficients (entropic/solve/entropy.py, Box, which holds the formulas). */
+/* The box of the coefficients (kernels/box.py, Box, which holds the formulas). */
 #include "box.h"
 
 #include <math.h>
@@ -146,8 +146,7 @@ double box_conjugate(const box *p, const double *tau, double share, const double
             double decay = fast_exp(-2.0 * (size / alpha));
             terms[j] = centre[j] * t + size + alpha * fast_log1p_unit(decay);
         }
-#pragma omp simd reduction(+ : total)
-        for (ptrdiff_t j = 0; j < n; j++) total += terms[j];
+        total += sum_of(terms, n);
     }
     return total;
 }
@@ -160,11 +159,10 @@ double box_bend(const box *p, const double *tau, const double *pull, double norm
         const double *restrict half = p->half_width + first, *restrict at = tau + first;
         const double *restrict v = pull + first;
         for (ptrdiff_t j = 0; j < n; j++) {
-            double decay = fast_exp(-fabs(half[j] * at[j] / alpha));
-            terms[j] = 2.0 * decay / (1.0 + decay * decay) * half[j] / root * (v[j] / norm);
+            double part = fast_sech(half[j] * at[j] / alpha) * half[j] / root * (v[j] / norm);
+            terms[j] = part * part;
         }
-#pragma omp simd reduction(+ : total)
-        for (ptrdiff_t j = 0; j < n; j++) total += terms[j] * terms[j];
+        total += sum_of(terms, n);
     }
     return total;
 }

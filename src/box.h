@@ -1,4 +1,4 @@
-/* The box of the coefficients and its entropy (entropic/solve/entropy.py, Box): as Newton's method
+/* The box of the coefficients and its entropy (kernels/box.py, Box): as Newton's method
  * sees them, through the state u, and as the dual does, through tau = D^T lambda. */
 #ifndef ENTROPIC_BOX_H
 #define ENTROPIC_BOX_H

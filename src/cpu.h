@@ -20,7 +20,5 @@
 #define PREFETCH(address, bytes) ((void)0)
 #endif
 
-/* What stood before functions that the loader chose; every function of a level is compiled at it. */
-#define CLONES
 
 #endif

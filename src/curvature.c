@@ -148,50 +148,36 @@ void curvature_fold(const rows *view, double *matrix)
 
 typedef struct {
     const rows *view;
-    plan plan;
     const double *bend;
-    double *out, *scratch;
-    size_t scratch_size, partial_size;
+    partials partials;
+    double *out;
     ptrdiff_t *cuts;                    /* sparse: where the parts of the columns begin */
 } second;
 
 static void curvature_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     second *s = work;
-    double *scratch = s->scratch + (size_t)worker * s->scratch_size;
-    ptrdiff_t begin = chunk * s->plan.chunk_rows, end = begin + s->plan.chunk_rows;
-    if (end > s->view->n_samples) end = s->view->n_samples;
+    walk w = walk_chunk(&s->partials, chunk, worker, 0);
     curvature_sum sum;
-    curvature_begin(&sum, s->view, s->out + (size_t)chunk * s->partial_size,
-                    scratch + block_scratch(s->view, s->plan.block_rows));
-    for (ptrdiff_t count; begin < end; begin += count) {
-        block b;
-        count = end - begin < s->plan.block_rows ? end - begin : s->plan.block_rows;
-        block_open(&b, s->view, begin, count, scratch);
-        curvature_add(&sum, &b, s->bend + begin);
-    }
+    block b;
+    curvature_begin(&sum, s->view, partial(&s->partials, chunk), w.more);
+    while (walk_next(&w, &b)) curvature_add(&sum, &b, s->bend + b.start);
     curvature_end(&sum);
 }
 
 static int curvature_by_chunks(const rows *view, const double *bend, int n_threads, double *out)
 {
     size_t size = (size_t)view->n_columns + 1, square = size * size;
-    second s = {.view = view, .bend = bend, .partial_size = square};
-    s.plan = plan_chunks(view, (ptrdiff_t)square);
-    if (s.plan.block_rows > CURVATURE_ROWS) s.plan.block_rows = CURVATURE_ROWS;
-    s.scratch_size = block_scratch(view, s.plan.block_rows) + curvature_scratch(view);
-    size_t n_sums = s.plan.n_chunks > 0 ? (size_t)s.plan.n_chunks : 1;
-    s.out = calloc(n_sums * square, sizeof(double));
-    s.scratch = malloc(((size_t)n_threads * s.scratch_size + 1) * sizeof(double));
-    int status = s.out && s.scratch ? 0 : -1;
+    second s = {.view = view, .bend = bend};
+    plan plan = plan_chunks(view, (ptrdiff_t)square);
+    if (plan.block_rows > CURVATURE_ROWS) plan.block_rows = CURVATURE_ROWS;
+    int status = partials_new(&s.partials, view, plan, square, curvature_scratch(view), n_threads);
     if (status == 0) {
-        each_chunk(s.plan.n_chunks, n_threads, curvature_chunk, &s);
-        add_partials(s.out, s.plan.n_chunks, (ptrdiff_t)square);
-        memcpy(out, s.out, square * sizeof(double));
+        each_chunk(plan.n_chunks, n_threads, curvature_chunk, &s);
+        memcpy(out, partials_sum(&s.partials), square * sizeof(double));
         curvature_fold(view, out);
     }
-    free(s.out);
-    free(s.scratch);
+    partials_free(&s.partials);
     return status;
 }
 

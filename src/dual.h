@@ -1,6 +1,6 @@
 /* The dual of the problem at one set of multipliers, and everything a step needs to know of it.
  *
- * entropic/solve/numpy_spectral.py holds the formulas under the same names. Samples are visited
+ * kernels/numpy_spectral.py holds the formulas under the same names. Samples are visited
  * in chunks that do not depend on the number of threads, and sums are added in their order.
  */
 #ifndef ENTROPIC_DUAL_H

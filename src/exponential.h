@@ -14,21 +14,35 @@
 /* Added to a small number, it leaves the nearest integer in the last bits. */
 #define TO_INTEGER 6755399441055744.0 /* 1.5 * 2^52 */
 
-static ALWAYS_INLINE double power_of_two(int64_t k) /* -1022 <= k <= 1023 */
+static ALWAYS_INLINE double from_bits(int64_t bits)
 {
-    uint64_t bits = (uint64_t)(k + 1023) << 52;
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
+static ALWAYS_INLINE int64_t to_bits(double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* condition ? a : b without a branch, whatever the compiler thinks of branches. */
+static ALWAYS_INLINE double pick(int condition, double a, double b)
+{
+    int64_t mask = -(int64_t)condition;
+    return from_bits((to_bits(a) & mask) | (to_bits(b) & ~mask));
+}
+
+static ALWAYS_INLINE double power_of_two(int64_t k) /* -1022 <= k <= 1023 */
+{
+    return from_bits((int64_t)((uint64_t)(k + 1023) << 52));
+}
+
 static ALWAYS_INLINE int64_t integer_of(double shifted)
 {
-    const double zero = TO_INTEGER;
-    int64_t bits, base;
-    memcpy(&bits, &shifted, sizeof bits);
-    memcpy(&base, &zero, sizeof base);
-    return bits - base;
+    return to_bits(shifted) - to_bits(TO_INTEGER);
 }
 
 /* e^r - 1 for |r| <= (ln 2)/2, and x = k ln 2 + r. */
@@ -72,53 +86,32 @@ static ALWAYS_INLINE double fast_expm1(double x)
     return scale * p + (scale - 1.0);
 }
 
+/* 2 artanh(z) / z - 2 from y = z^2, by its series up to y^((last - 1)/2) */
+static ALWAYS_INLINE double artanh_series(double y, int last)
+{
+    double p = 1.0 / last;
+#pragma GCC unroll 16
+    for (int k = last - 2; k >= 3; k -= 2) p = p * y + 1.0 / k;
+    return 2.0 * y * p;
+}
+
 /* ln(1 + x) for 0 <= x <= 1: 2 artanh(x / (2 + x)) */
 static ALWAYS_INLINE double fast_log1p_unit(double x)
 {
-    double z = x / (2.0 + x), y = z * z, p = 1.0 / 33.0;
-    p = p * y + 1.0 / 31.0;
-    p = p * y + 1.0 / 29.0;
-    p = p * y + 1.0 / 27.0;
-    p = p * y + 1.0 / 25.0;
-    p = p * y + 1.0 / 23.0;
-    p = p * y + 1.0 / 21.0;
-    p = p * y + 1.0 / 19.0;
-    p = p * y + 1.0 / 17.0;
-    p = p * y + 1.0 / 15.0;
-    p = p * y + 1.0 / 13.0;
-    p = p * y + 1.0 / 11.0;
-    p = p * y + 1.0 / 9.0;
-    p = p * y + 1.0 / 7.0;
-    p = p * y + 1.0 / 5.0;
-    p = p * y + 1.0 / 3.0;
-    return 2.0 * (z + z * y * p);
+    double z = x / (2.0 + x);
+    return 2.0 * z + z * artanh_series(z * z, 33);
 }
 
 /* ln(1 + x) for x >= -1/2: the power of two nearest to 1 + x, and 2 artanh of what is left */
 static ALWAYS_INLINE double fast_log1p(double x)
 {
-    const uint64_t one = 0x3ff0000000000000u, root = 0x3fe6a09e667f3bcdu; /* of 1/2 */
-    const uint64_t fraction = 0x000fffffffffffffu, whole = 0x4330000000000000u; /* 2^52 */
-    double u = 1.0 + x, lost = x > 1.0 ? 1.0 - (u - x) : x - (u - 1.0), k, m;
-    uint64_t bits, part;
-    memcpy(&bits, &u, sizeof bits);
-    bits += one - root;
-    part = (bits >> 52) | whole;
-    memcpy(&k, &part, sizeof k);
-    part = (bits & fraction) + root;
-    memcpy(&m, &part, sizeof m);
-    k -= 4503599627370496.0 + 1023.0;
-    double z = (m - 1.0) / (m + 1.0), y = z * z, p = 1.0 / 21.0;
-    p = p * y + 1.0 / 19.0;
-    p = p * y + 1.0 / 17.0;
-    p = p * y + 1.0 / 15.0;
-    p = p * y + 1.0 / 13.0;
-    p = p * y + 1.0 / 11.0;
-    p = p * y + 1.0 / 9.0;
-    p = p * y + 1.0 / 7.0;
-    p = p * y + 1.0 / 5.0;
-    p = p * y + 1.0 / 3.0;
-    double small = 2.0 * z * y * p + (k * 1.90821492927058770002e-10 + lost / u);
+    const int64_t one = 0x3ff0000000000000, root = 0x3fe6a09e667f3bcd; /* of 1/2 */
+    const int64_t fraction = 0x000fffffffffffff, whole = 0x4330000000000000; /* 2^52 */
+    double u = 1.0 + x, lost = x > 1.0 ? 1.0 - (u - x) : x - (u - 1.0);
+    int64_t bits = (int64_t)((uint64_t)to_bits(u) + (uint64_t)(one - root));
+    double k = from_bits((int64_t)((uint64_t)bits >> 52) | whole) - (4503599627370496.0 + 1023.0);
+    double m = from_bits((bits & fraction) + root), z = (m - 1.0) / (m + 1.0);
+    double small = z * artanh_series(z * z, 21) + (k * 1.90821492927058770002e-10 + lost / u);
     return k * 6.93147180369123816490e-01 + (2.0 * z + small);
 }
 

@@ -59,6 +59,10 @@
 #define monomial_block_open LEVELLED(monomial_block_open)
 #define monomial_block_rows LEVELLED(monomial_block_rows)
 #define monomial_block_scratch LEVELLED(monomial_block_scratch)
+#define partial LEVELLED(partial)
+#define partials_free LEVELLED(partials_free)
+#define partials_new LEVELLED(partials_new)
+#define partials_sum LEVELLED(partials_sum)
 #define plan_chunks LEVELLED(plan_chunks)
 #define rows_choose_kind LEVELLED(rows_choose_kind)
 #define rows_spread LEVELLED(rows_spread)
@@ -75,6 +79,8 @@
 #define sweep_product LEVELLED(sweep_product)
 #define sweep_quadratic LEVELLED(sweep_quadratic)
 #define sweep_scores LEVELLED(sweep_scores)
+#define walk_chunk LEVELLED(walk_chunk)
+#define walk_next LEVELLED(walk_next)
 
 #endif
 

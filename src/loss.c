@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "exponential.h"
 #include "quad.h"
 
 /* A node is the leading bits of  place = z + SHIFT,  cut off after PER_OCTAVE steps from a power
@@ -60,58 +61,13 @@ loss loss_of(double slack, int inequality)
     return l;
 }
 
-static ALWAYS_INLINE double from_bits(int64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static ALWAYS_INLINE int64_t to_bits(double value)
-{
-    int64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-/* condition ? a : b without a branch, whatever the compiler thinks of branches. */
-static ALWAYS_INLINE double pick(int condition, double a, double b)
-{
-    int64_t mask = -(int64_t)condition;
-    return from_bits((to_bits(a) & mask) | (to_bits(b) & ~mask));
-}
-
-/* Adding it leaves the rounded integer in the low bits of a double. */
-static const double MAGIC = 0x1.8p52;
-
-/* e^x for -708 <= x <= 709, within one unit in the last place or so: a power of two times a
- * polynomial of e^r on |r| <= ln(2)/2. */
-static ALWAYS_INLINE double exponential(double x)
-{
-    double shifted = x * 1.4426950408889634 + MAGIC, n = shifted - MAGIC;
-    double r = x - n * 6.93147180369123816490e-01 - n * 1.90821492927058770002e-10;
-    double p = 2.53504707562406e-08;
-    p = p * r + 2.764530367410629e-07;
-    p = p * r + 2.7556631721993026e-06;
-    p = p * r + 2.4801464960663475e-05;
-    p = p * r + 0.0001984127038880879;
-    p = p * r + 0.0013888888955149998;
-    p = p * r + 0.008333333333173229;
-    p = p * r + 0.04166666666654688;
-    p = p * r + 0.16666666666666807;
-    p = p * r + 0.5000000000000003;
-    p = p * (r * r) + r;
-    double power = from_bits((int64_t)((uint64_t)(to_bits(shifted) + 1023) << 52));
-    return power + power * p;
-}
-
 /* ln x for positive normal x, to 3e-6: enough to start from. */
 static ALWAYS_INLINE double rough_log(double x)
 {
     /* the exponent of x sqrt(2), so that the rest lies in [sqrt(1/2), sqrt(2)) */
     int64_t bits = to_bits(x), power = (bits - 0x3fe6a09e667f3bcd) & (int64_t)0xfff0000000000000;
     double u = from_bits(bits - power) - 1;
-    /* the exponent as a double, by the same trick as in `exponential` */
+    /* the exponent as a double, by the trick of TO_INTEGER */
     double n = from_bits((int64_t)((uint64_t)(power + ((int64_t)1024 << 52)) >> 52)
                          + 0x4330000000000000) - (0x1p52 + 1024);
     double p = -0.140216233;
@@ -198,7 +154,7 @@ static ALWAYS_INLINE void start_far(const loss *l, ptrdiff_t count, const double
         double d = slack * (log_slack - large) * inverse_sum;
         d -= d * (share * d) * (0.5 + (1 - 3 * share) * d * (1.0 / 6));
         x[i] = pick(near, x[i], large + d);
-        b[i] = pick(near, b[i], exponential(pick(near, 0, large + d)));
+        b[i] = pick(near, b[i], fast_exp(pick(near, 0, large + d)));
     }
 }
 

@@ -12,13 +12,11 @@
 
 typedef struct {
     const rows *view;
-    plan plan;
     const double *weights, *mean;
     ptrdiff_t weights_step;
     double total;
-    double *partials, *scratch, *sums;
-    ptrdiff_t *seen;
-    size_t scratch_size, partial_size;
+    partials partials;
+    ptrdiff_t *seen;                    /* by sparse rows: the last row that had a column */
     int squares;                        /* second read */
 } moments;
 
@@ -52,59 +50,46 @@ static void moments_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     moments *m = work;
     ptrdiff_t n = m->view->n_columns;
-    double *scratch = m->scratch + (size_t)worker * m->scratch_size;
-    double *partial = m->partials + (size_t)chunk * m->partial_size, share[BLOCK_LIMIT];
-    ptrdiff_t begin = chunk * m->plan.chunk_rows, end = begin + m->plan.chunk_rows;
-    if (end > m->view->n_samples) end = m->view->n_samples;
-    for (ptrdiff_t count; begin < end; begin += count) {
-        block b;
-        count = end - begin < m->plan.block_rows ? end - begin : m->plan.block_rows;
-        block_open(&b, m->view, begin, count, scratch);
-        for (ptrdiff_t i = 0; i < count; i++)
-            share[i] = m->weights[(begin + i) * m->weights_step] / m->total;
+    double *sums = partial(&m->partials, chunk), share[BLOCK_LIMIT];
+    block b;
+    for (walk w = walk_chunk(&m->partials, chunk, worker, 0); walk_next(&w, &b);) {
+        for (ptrdiff_t i = 0; i < b.count; i++)
+            share[i] = m->weights[(b.start + i) * m->weights_step] / m->total;
         if (!m->squares)
-            block_add(&b, share, partial);
+            block_add(&b, share, sums);
         else if (b.kind == ROWS_SPARSE)
-            add_sparse_squares(m, &b, share, m->sums + worker * n, m->seen + worker * n, partial);
+            add_sparse_squares(m, &b, share, w.more, m->seen + worker * n, sums);
         else
-            block_add_squares(&b, share, m->mean, partial, partial + n);
+            block_add_squares(&b, share, m->mean, sums, sums + n);
     }
 }
 
 int sweep_moments(const rows *view, const double *weights, ptrdiff_t weights_step, double total,
                   int n_threads, double *mean, double *variance)
 {
-    size_t n = (size_t)view->n_columns, workers = (size_t)n_threads;
-    int sparse = view->kind == ROWS_SPARSE;
+    size_t n = (size_t)view->n_columns, size = 3 * n + 1;
+    int sparse = view->kind == ROWS_SPARSE, status = 0;
     moments m = {.view = view, .weights = weights, .weights_step = weights_step, .total = total,
-                 .mean = mean, .partial_size = 3 * n + 1};
-    m.plan = plan_chunks(view, (ptrdiff_t)m.partial_size);
-    m.scratch_size = block_scratch(view, m.plan.block_rows);
-    size_t partials = ((size_t)m.plan.n_chunks + 1) * m.partial_size;
-    m.partials = calloc(partials, sizeof(double));
-    m.scratch = malloc((workers * m.scratch_size + 1) * sizeof(double));
-    m.sums = calloc(sparse ? workers * n + 1 : 1, sizeof(double));
-    m.seen = calloc(sparse ? workers * n + 1 : 1, sizeof(ptrdiff_t));
-    int status = m.partials && m.scratch && m.sums && m.seen ? 0 : -1;
-    if (status == 0) {
-        each_chunk(m.plan.n_chunks, n_threads, moments_chunk, &m);
-        add_partials(m.partials, m.plan.n_chunks, (ptrdiff_t)m.partial_size);
-        memcpy(mean, m.partials, n * sizeof(double));
-        memset(m.partials, 0, partials * sizeof(double));
-        m.squares = 1;
-        each_chunk(m.plan.n_chunks, n_threads, moments_chunk, &m);
-        add_partials(m.partials, m.plan.n_chunks, (ptrdiff_t)m.partial_size);
-        for (size_t j = 0; j < n; j++) {
-            double absent = sparse ? m.partials[3 * n] - m.partials[2 * n + j] : 0;
-            double drift = m.partials[n + j] - absent * mean[j];
-            double squares = m.partials[j] + absent * mean[j] * mean[j] - drift * drift;
-            variance[j] = squares < 0 ? 0 : squares;    /* NaN and infinity stay */
-            mean[j] += drift;
+                 .mean = mean};
+    plan plan = plan_chunks(view, (ptrdiff_t)size);
+    m.seen = calloc(sparse ? (size_t)n_threads * n + 1 : 1, sizeof(ptrdiff_t));
+    if (!m.seen) return -1;
+    for (m.squares = 0; m.squares < 2 && status == 0; m.squares++) {
+        status = partials_new(&m.partials, view, plan, size, sparse ? n : 0, n_threads);
+        if (status == 0) {
+            each_chunk(plan.n_chunks, n_threads, moments_chunk, &m);
+            const double *sums = partials_sum(&m.partials);
+            if (!m.squares) memcpy(mean, sums, n * sizeof(double));
+            for (size_t j = 0; j < n && m.squares; j++) {
+                double absent = sparse ? sums[3 * n] - sums[2 * n + j] : 0;
+                double drift = sums[n + j] - absent * mean[j];
+                double squares = sums[j] + absent * mean[j] * mean[j] - drift * drift;
+                variance[j] = squares < 0 ? 0 : squares;    /* NaN and infinity stay */
+                mean[j] += drift;
+            }
         }
+        partials_free(&m.partials);
     }
-    free(m.partials);
-    free(m.scratch);
-    free(m.sums);
     free(m.seen);
     return status;
 }

@@ -1,7 +1,7 @@
 /* Rows of monomials: blocks whose columns are made in cache from the features, never stored.
  *
  * The columns are listed by degree, and the monomials of degree d with first feature j are x_j
- * times a suffix of those of degree d - 1 (solve/monomial_listing.py). A block holds, for each
+ * times a suffix of those of degree d - 1 (rows/listing.py). A block holds, for each
  * of its rows, the monomials below the highest degree; what concerns the highest one, nearly all
  * columns, is then a matrix product with the features (docs/mathematics.md, section 6):
  *

@@ -92,9 +92,8 @@ static void forms_sparse(void *work, ptrdiff_t chunk, int worker)
     const rows *view = s->view;
     ptrdiff_t width = s->width;
     double *restrict image = s->scratch + (size_t)worker * s->scratch_size;
-    ptrdiff_t begin = chunk * s->plan.chunk_rows, end = begin + s->plan.chunk_rows;
-    if (end > view->n_samples) end = view->n_samples;
-    for (ptrdiff_t row = begin; row < end; row++) {
+    ptrdiff_t end = chunk_end(&s->plan, view, chunk);
+    for (ptrdiff_t row = chunk_begin(&s->plan, chunk); row < end; row++) {
         memcpy(image, s->factor + view->n_columns * width, (size_t)width * sizeof(double));
         for (ptrdiff_t k = row_start(view, row); k < row_start(view, row + 1); k++) {
             const double *restrict line = s->factor + entry_column(view, k) * width;
@@ -111,10 +110,9 @@ static void forms_pairs(void *work, ptrdiff_t chunk, int worker)
     forms *s = work;
     const rows *view = s->view;
     const double *last = s->factor + view->n_columns * s->width;
-    ptrdiff_t begin = chunk * s->plan.chunk_rows, end = begin + s->plan.chunk_rows;
     (void)worker;
-    if (end > view->n_samples) end = view->n_samples;
-    for (ptrdiff_t row = begin; row < end; row++) {
+    ptrdiff_t end = chunk_end(&s->plan, view, chunk);
+    for (ptrdiff_t row = chunk_begin(&s->plan, chunk); row < end; row++) {
         ptrdiff_t first = row_start(view, row), stop = row_start(view, row + 1);
         double sum = last[view->n_columns];
         for (ptrdiff_t k = first; k < stop; k++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "exponential.h"
 #include "monomials.h"
 
 enum {
@@ -24,16 +25,6 @@ enum {
 #include "dense_kernels.h"
 #undef T
 #undef NAME
-
-/* condition ? x : 0 without a branch, whatever the compiler thinks of branches. */
-static ALWAYS_INLINE double kept(double x, int condition)
-{
-    int64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    bits &= -(int64_t)condition;
-    memcpy(&x, &bits, sizeof bits);
-    return x;
-}
 
 #define SPARSE_LOOPS "sparse_kernels.h"
 #include "sparse_types.h"

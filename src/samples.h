@@ -1,6 +1,6 @@
 /* What happens to the samples of a block between their scores and their pull on the gradient.
  *
- * entropic/solve/numpy_spectral.py holds the formulas, and says why the unknown is the ratio
+ * kernels/numpy_spectral.py holds the formulas, and says why the unknown is the ratio
  * mu = lambda / q.
  */
 #ifndef ENTROPIC_SAMPLES_H

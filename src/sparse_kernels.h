@@ -25,9 +25,9 @@ static void NAME(sparse_dot)(const block *b, const double *restrict coef, double
             s3 += values[k + 3] * coef[columns[k + 3]];
         }
         if (k + 3 <= view.n_entries) {
-            s0 += kept(values[k] * coef[columns[k]], k < end);
-            s1 += kept(values[k + 1] * coef[columns[k + 1]], k + 1 < end);
-            s2 += kept(values[k + 2] * coef[columns[k + 2]], k + 2 < end);
+            s0 += pick(k < end, values[k] * coef[columns[k]], 0);
+            s1 += pick(k + 1 < end, values[k + 1] * coef[columns[k + 1]], 0);
+            s2 += pick(k + 2 < end, values[k + 2] * coef[columns[k + 2]], 0);
             k = end;
         }
         for (; k < end; k++) s0 += values[k] * coef[columns[k]];
@@ -54,9 +54,9 @@ static void NAME(sparse_add)(const block *b, const double *restrict pull,
                 gradient[columns[k + 3]] += values[k + 3] * p;
             }
             if (k + 3 <= view.n_entries) {
-                gradient[columns[k]] += kept(values[k] * p, k < end);
-                gradient[columns[k + 1]] += kept(values[k + 1] * p, k + 1 < end);
-                gradient[columns[k + 2]] += kept(values[k + 2] * p, k + 2 < end);
+                gradient[columns[k]] += pick(k < end, values[k] * p, 0);
+                gradient[columns[k + 1]] += pick(k + 1 < end, values[k + 1] * p, 0);
+                gradient[columns[k + 2]] += pick(k + 2 < end, values[k + 2] * p, 0);
                 k = end;
             }
             for (; k < end; k++) gradient[columns[k]] += values[k] * p;

@@ -1,4 +1,4 @@
-/* The spectral gradient iteration (entropic/solve/numpy_spectral.py, iterate): lengths and endings.
+/* The spectral gradient iteration (kernels/numpy_spectral.py, iterate): lengths and endings.
  *
  * Nothing here touches a sample; dual.c does.
  */

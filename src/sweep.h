@@ -1,14 +1,12 @@
-/* The sweeps that take one read of the rows and O(block) memory: see solve/numpy_sweeps.py for
- * what each computes. All return 0, or -1 when there is no memory for their work arrays.
- *
- * Rows are cut into chunks that depend on their sizes alone. Each chunk sums for itself, and the
- * sums are added in the chunks' order: every number of threads gives the same bits. */
+/* The sweeps that take one read of the rows and O(block) memory: see kernels/numpy_sweeps.py for
+ * what each computes. All return 0, or -1 when there is no memory for their work arrays. */
 #ifndef ENTROPIC_SWEEP_H
 #define ENTROPIC_SWEEP_H
 
 #include "level.h"
 #include "loss.h"
 #include "rows.h"
+#include "walk.h"
 
 /* Per-sample data; a step of 0 makes one number stand for all samples, else it is 1. */
 typedef struct {
@@ -17,16 +15,6 @@ typedef struct {
     ptrdiff_t sign_step, weights_step, offset_step;
     loss loss;
 } target;
-
-typedef struct {
-    ptrdiff_t n_chunks, chunk_rows, block_rows;
-} plan;
-
-/* Chunks for a sweep whose result has `size` numbers. */
-plan plan_chunks(const rows *view, ptrdiff_t size);
-
-/* partial[0] += partial[1] + partial[2] + ..., each of `size` numbers, in this order. */
-void add_partials(double *partial, ptrdiff_t n_partials, ptrdiff_t size);
 
 int sweep_scores(const rows *view, const double *coef, int n_threads, double *out);
 
