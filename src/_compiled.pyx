@@ -43,7 +43,7 @@ cdef extern from "rows.h" nogil:
 cdef extern from "monomials.h" nogil:
     ctypedef struct products "struct monomials":
         const rows *features
-        const double *factor
+        const double *inverse_scale
         const int64_t *starts
         const int64_t *offsets
         ptrdiff_t degree, shift
@@ -53,8 +53,8 @@ cdef extern from "loss.h" nogil:
         pass
     loss loss_of "IN_USE(loss_of)"(double slack, int inequality)
     double loss_block "IN_USE(loss_block)"(
-        const loss *l, ptrdiff_t count, const double *reach, const double *weights,
-        double *log_margins, double *bend)
+        const loss *l, ptrdiff_t count, const double *functional_margins, const double *weights,
+        double *log_margins, double *hessian_weights)
 
 cdef extern from "sweep.h" nogil:
     ctypedef struct target:
@@ -67,11 +67,13 @@ cdef extern from "sweep.h" nogil:
         const rows *view, const double *coef, int n_threads, double *out)
     int sweep_evaluate "IN_USE(sweep_evaluate)"(
         const rows *view, const double *coef, const target *t, int n_threads, double *value,
-        double *gradient, double *curvature, double *reach, double *log_margins, double *bend)
-    int sweep_product "IN_USE(sweep_product)"(
-        const rows *view, const double *bend, const double *vector, int n_threads, double *out)
-    int sweep_adjoint "IN_USE(sweep_adjoint)"(
-        const rows *view, const double *pull, int n_threads, double *out)
+        double *gradient, double *curvature, double *functional_margins, double *log_margins,
+        double *hessian_weights)
+    int sweep_hessp "IN_USE(sweep_hessp)"(
+        const rows *view, const double *hessian_weights, const double *vector, int n_threads,
+        double *out)
+    int sweep_rmatvec "IN_USE(sweep_rmatvec)"(
+        const rows *view, const double *pointwise_gradient, int n_threads, double *out)
     int sweep_moments "IN_USE(sweep_moments)"(
         const rows *view, const double *weights, ptrdiff_t weights_step, double total,
         int n_threads, double *mean, double *variance)
@@ -82,19 +84,19 @@ cdef extern from "blas.h" nogil:
 cdef extern from "curvature.h" nogil:
     int curvature_fits "IN_USE(curvature_fits)"(const rows *view)
     int sweep_curvature "IN_USE(sweep_curvature)"(
-        const rows *view, const double *bend, int n_threads, double *out)
+        const rows *view, const double *hessian_weights, int n_threads, double *out)
     int sweep_gram "IN_USE(sweep_gram)"(
         const rows *view, const double *scale, int n_threads, double *out)
     void sweep_pairs "IN_USE(sweep_pairs)"(
         const rows *view, const double *matrix, int n_threads, double *out)
-    int sweep_quadratic "IN_USE(sweep_quadratic)"(
+    int sweep_quadratic_forms "IN_USE(sweep_quadratic_forms)"(
         const rows *view, const double *factor, ptrdiff_t width, int n_threads, double *out)
 
 cdef extern from "threads.h" nogil:
     enum:
         MOST_THREADS
     int chunks_stopped(int forget)
-    void chunks_listen(int (*listener)() noexcept nogil)
+    void chunks_ask(int (*callback)() noexcept nogil)
     void threads_forget()
 
 cdef void *blas_routine(name, sizes) except NULL:
@@ -108,11 +110,11 @@ cdef void *blas_routine(name, sizes) except NULL:
 
 blas_load(blas_routine("dsyrk", 2), blas_routine("dgemm", 3))
 
-# What stopped the sweep of the main thread, the only one that signals reach.
+# What stopped the sweep of the main thread, the only one that signals come to.
 cdef object stopped_by = None
 
 
-cdef int listen() noexcept with gil:
+cdef int signal_came() noexcept with gil:
     """Whether a signal such as Ctrl-C came in."""
     global stopped_by
     try:
@@ -123,7 +125,7 @@ cdef int listen() noexcept with gil:
     return 0
 
 
-chunks_listen(listen)
+chunks_ask(signal_came)
 
 # A quadratic form of sparse rows takes pairs of their entries where a row has, on average, fewer
 # entries than the factor has columns by this factor: it allows for uneven rows and for gathering.
@@ -249,7 +251,7 @@ cdef class RowView:
         if factor is not None:
             scale = factor
             _check_length(scale.shape[0], features.rows.n_columns, "factor")
-            view.products.factor = &scale[0]
+            view.products.inverse_scale = &scale[0]
         view.rows.monomials = &view.products
         view.kept = (features, begin.base, degrees.base, factor)
         return view
@@ -310,12 +312,13 @@ def evaluate(RowView view, coef, target_, curvature=False, n_threads=1, function
     cdef double value = 0
     cdef double *square = NULL
     cdef int threads = usable(n_threads), status
-    cdef double *kept_reach = _filled(functional_margins, samples, "functional_margins")
+    cdef double *kept_functional_margins = _filled(
+        functional_margins, samples, "functional_margins")
     cdef double *kept_margins = _filled(log_margins, samples, "log_margins")
     later = curvature and not curvature_fits(&view.rows)
     if later and hessian_weights is None:
         hessian_weights = np.empty(samples)
-    cdef double *kept_bend = _filled(hessian_weights, samples, "hessian_weights")
+    cdef double *kept_hessian_weights = _filled(hessian_weights, samples, "hessian_weights")
     for name, length in (("sign", len(sign)), ("weights", len(weights)), ("offset", len(offset))):
         if length != 1:
             _check_length(length, samples, name)
@@ -328,7 +331,7 @@ def evaluate(RowView view, coef, target_, curvature=False, n_threads=1, function
         square = &matrix[0, 0]
     with nogil:
         status = sweep_evaluate(&view.rows, &v[0], &t, threads, &value, &gradient[0], square,
-                                kept_reach, kept_margins, kept_bend)
+                                kept_functional_margins, kept_margins, kept_hessian_weights)
     check(status)
     if later:
         return value, gradient.base, _curvature(view, hessian_weights, threads)
@@ -342,17 +345,18 @@ def hessp(RowView view, hessian_weights, vector, n_threads=1):
     cdef double[::1] out = np.empty(n)
     cdef int threads = usable(n_threads), status
     with nogil:
-        status = sweep_product(&view.rows, &scale[0], &v[0], threads, &out[0])
+        status = sweep_hessp(&view.rows, &scale[0], &v[0], threads, &out[0])
     check(status)
     return out.base
 
 
 def rmatvec(RowView view, pointwise_gradient, n_threads=1):
-    cdef const double[::1] v = _vector(pointwise_gradient, view.rows.n_samples, "pointwise_gradient")
+    cdef const double[::1] v = _vector(
+        pointwise_gradient, view.rows.n_samples, "pointwise_gradient")
     cdef double[::1] out = np.empty(view.rows.n_columns + 1)
     cdef int threads = usable(n_threads), status
     with nogil:
-        status = sweep_adjoint(&view.rows, &v[0], threads, &out[0])
+        status = sweep_rmatvec(&view.rows, &v[0], threads, &out[0])
     check(status)
     return out.base
 
@@ -396,7 +400,7 @@ def quadratic_forms(RowView view, factor, n_threads=1):
         check(0)
         return out.base
     with nogil:
-        status = sweep_quadratic(&view.rows, &lines[0, 0], width, threads, &out[0])
+        status = sweep_quadratic_forms(&view.rows, &lines[0, 0], width, threads, &out[0])
     check(status)
     return out.base
 
@@ -417,7 +421,7 @@ def moments(RowView view, weights, n_threads=1):
 
 
 def losses(double slack, bint inequality, functional_margins, weights):
-    """The loss alone, for tests: sum of weighted values, log-margins, weighted bends."""
+    """The loss alone, for tests: sum of weighted values, log-margins, Hessian weights."""
     cdef ptrdiff_t count = len(functional_margins), begin
     cdef const double[::1] t = _vector(functional_margins, count, "functional_margins")
     cdef const double[::1] q = _vector(weights, count, "weights")

@@ -56,11 +56,12 @@ void box_coef_at(const box *p, const double *restrict state, double *restrict co
         coef[j] = within(centre[j] + half[j] * fast_tanh(state[j]), lower[j], upper[j]);
 }
 
-void box_scale_at(const box *p, const double *restrict state, double *restrict scale)
+void box_inverse_hessian_root(const box *p, const double *restrict state,
+                              double *restrict root_of_inverse)
 {
     const double *restrict half = p->half_width;
     double root = sqrt(p->entropy_weight);
-    for (ptrdiff_t j = 0; j < p->n; j++) scale[j] = fast_sech(state[j]) * half[j] / root;
+    for (ptrdiff_t j = 0; j < p->n; j++) root_of_inverse[j] = fast_sech(state[j]) * half[j] / root;
 }
 
 double box_value_at(const box *p, const double *state)
@@ -151,13 +152,13 @@ double box_conjugate(const box *p, const double *tau, double share, const double
     return total;
 }
 
-double box_bend(const box *p, const double *tau, const double *pull, double norm)
+double box_curvature_along(const box *p, const double *tau, const double *direction, double norm)
 {
     double alpha = p->entropy_weight, root = sqrt(alpha), total = 0, terms[LENGTH];
     for (ptrdiff_t first = 0; first < p->n; first += LENGTH) {
         ptrdiff_t n = p->n - first < LENGTH ? p->n - first : LENGTH;
         const double *restrict half = p->half_width + first, *restrict at = tau + first;
-        const double *restrict v = pull + first;
+        const double *restrict v = direction + first;
         for (ptrdiff_t j = 0; j < n; j++) {
             double part = fast_sech(half[j] * at[j] / alpha) * half[j] / root * (v[j] / norm);
             terms[j] = part * part;

@@ -19,14 +19,14 @@ void box_coef(const box *p, const double *tau, double *coef);
 /* sum_j m tau + alpha ln 2cosh(e tau / alpha), at tau + share * move */
 double box_conjugate(const box *p, const double *tau, double share, const double *move);
 
-/* sum_j S_j (v_j / norm)^2, the coefficients' part of the dual's curvature along v = pull */
-double box_bend(const box *p, const double *tau, const double *pull, double norm);
+/* sum_j S_j (v_j / norm)^2, the coefficients' part of the dual's curvature along v = direction */
+double box_curvature_along(const box *p, const double *tau, const double *direction, double norm);
 
 /* coef = m + e tanh(u) */
 void box_coef_at(const box *p, const double *state, double *coef);
 
 /* sqrt(S) */
-void box_scale_at(const box *p, const double *state, double *scale);
+void box_inverse_hessian_root(const box *p, const double *state, double *out);
 
 /* The weighted entropy. */
 double box_value_at(const box *p, const double *state);

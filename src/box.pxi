@@ -10,7 +10,8 @@ cdef extern from "box.h" nogil:
         const double *half_width
         double entropy_weight
     void box_coef_at "IN_USE(box_coef_at)"(const c_box *p, const double *state, double *coef)
-    void box_scale_at "IN_USE(box_scale_at)"(const c_box *p, const double *state, double *scale)
+    void box_inverse_hessian_root "IN_USE(box_inverse_hessian_root)"(
+        const c_box *p, const double *state, double *out)
     double box_value_at "IN_USE(box_value_at)"(const c_box *p, const double *state)
     void c_moved "IN_USE(box_moved)"(const c_box *p, const double *state, const double *move,
                              double straight, double *moved)
@@ -55,7 +56,7 @@ cdef class BoxView:
         cdef const double[::1] u = _vector(state, self.box.n, "state")
         cdef double[::1] out = np.empty(self.box.n)
         with nogil:
-            box_scale_at(&self.box, address(u), <double *>address(out))
+            box_inverse_hessian_root(&self.box, address(u), <double *>address(out))
         return out.base
 
     def value(self, state):

@@ -20,5 +20,4 @@
 #define PREFETCH(address, bytes) ((void)0)
 #endif
 
-
 #endif

@@ -81,7 +81,7 @@ static void collect(curvature_sum *sum, const block *b, ptrdiff_t row, ptrdiff_t
 /* Which pairs of which rows go into a matrix: those whose later entry lies in some columns. */
 typedef struct {
     const rows *view;
-    const double *bend;                 /* of the first of the rows */
+    const double *hessian_weights;                 /* of the first of the rows */
     ptrdiff_t first, count, low, high;
     double *matrix;
 } pairs;
@@ -100,15 +100,16 @@ static void add_pairs(const pairs *p)
     }
 }
 
-void curvature_add(curvature_sum *sum, const block *b, const double *bend)
+void curvature_add(curvature_sum *sum, const block *b, const double *hessian_weights)
 {
     if (sum->view->kind == ROWS_SPARSE) {
-        pairs p = {sum->view, bend, b->start, b->count, 0, sum->view->n_columns + 1, sum->matrix};
+        pairs p = {sum->view, hessian_weights,          b->start,   b->count,
+                   0,         sum->view->n_columns + 1, sum->matrix};
         add_pairs(&p);
         return;
     }
     double root[CURVATURE_ROWS];
-    for (ptrdiff_t i = 0; i < b->count; i++) root[i] = sqrt(bend[i]);
+    for (ptrdiff_t i = 0; i < b->count; i++) root[i] = sqrt(hessian_weights[i]);
     if (by_micro_tiles(sum->view)) {
         if (sum->filled + b->count > CURVATURE_ROWS) flush(sum);
         collect(sum, b, 0, b->count, root);
@@ -148,7 +149,7 @@ void curvature_fold(const rows *view, double *matrix)
 
 typedef struct {
     const rows *view;
-    const double *bend;
+    const double *hessian_weights;
     partials partials;
     double *out;
     ptrdiff_t *cuts;                    /* sparse: where the parts of the columns begin */
@@ -161,14 +162,15 @@ static void curvature_chunk(void *work, ptrdiff_t chunk, int worker)
     curvature_sum sum;
     block b;
     curvature_begin(&sum, s->view, partial(&s->partials, chunk), w.more);
-    while (walk_next(&w, &b)) curvature_add(&sum, &b, s->bend + b.start);
+    while (walk_next(&w, &b)) curvature_add(&sum, &b, s->hessian_weights + b.start);
     curvature_end(&sum);
 }
 
-static int curvature_by_chunks(const rows *view, const double *bend, int n_threads, double *out)
+static int curvature_by_chunks(const rows *view, const double *hessian_weights, int n_threads,
+                               double *out)
 {
     size_t size = (size_t)view->n_columns + 1, square = size * size;
-    second s = {.view = view, .bend = bend};
+    second s = {.view = view, .hessian_weights = hessian_weights};
     plan plan = plan_chunks(view, (ptrdiff_t)square);
     if (plan.block_rows > CURVATURE_ROWS) plan.block_rows = CURVATURE_ROWS;
     int status = partials_new(&s.partials, view, plan, square, curvature_scratch(view), n_threads);
@@ -198,9 +200,13 @@ static void curvature_band(const bands *s, ptrdiff_t begin, ptrdiff_t end, ptrdi
 }
 
 /* Too wide for a matrix a chunk. */
-static int curvature_by_bands(const rows *view, const double *bend, int n_threads, double *out)
+static int curvature_by_bands(const rows *view, const double *hessian_weights, int n_threads,
+                              double *out)
 {
-    bands s = {.view = view, .scale = bend, .n = view->n_columns + 1, .length = view->n_samples,
+    bands s = {.view = view,
+               .scale = hessian_weights,
+               .n = view->n_columns + 1,
+               .length = view->n_samples,
                .body = curvature_band};
     s.scratch_size = curvature_scratch(view) + block_copy_scratch(view, CURVATURE_ROWS);
     return bands_multiply(&s, n_threads, out);
@@ -210,7 +216,8 @@ static int curvature_by_bands(const rows *view, const double *bend, int n_thread
 static void sparse_part(void *work, ptrdiff_t part, int worker)
 {
     second *s = work;
-    pairs p = {s->view, s->bend, 0, s->view->n_samples, s->cuts[part], s->cuts[part + 1], s->out};
+    pairs p = {s->view,       s->hessian_weights, 0,     s->view->n_samples,
+               s->cuts[part], s->cuts[part + 1],  s->out};
     (void)worker;
     add_pairs(&p);
 }
@@ -236,10 +243,11 @@ static void cut_columns(const rows *view, ptrdiff_t n_parts, double *work, ptrdi
     while (part <= n_parts) cuts[part++] = n;
 }
 
-static int curvature_by_parts(const rows *view, const double *bend, int n_threads, double *out)
+static int curvature_by_parts(const rows *view, const double *hessian_weights, int n_threads,
+                              double *out)
 {
     const ptrdiff_t n = view->n_columns + 1;
-    second s = {.view = view, .bend = bend, .out = out};
+    second s = {.view = view, .hessian_weights = hessian_weights, .out = out};
     /* each part reads all rows: no more of them than threads */
     ptrdiff_t n_parts = n_threads;
     double *work = calloc((size_t)n, sizeof(double));
@@ -256,9 +264,9 @@ static int curvature_by_parts(const rows *view, const double *bend, int n_thread
     return status;
 }
 
-int sweep_curvature(const rows *view, const double *bend, int n_threads, double *out)
+int sweep_curvature(const rows *view, const double *hessian_weights, int n_threads, double *out)
 {
-    if (curvature_fits(view)) return curvature_by_chunks(view, bend, n_threads, out);
-    if (view->kind == ROWS_SPARSE) return curvature_by_parts(view, bend, n_threads, out);
-    return curvature_by_bands(view, bend, n_threads, out);
+    if (curvature_fits(view)) return curvature_by_chunks(view, hessian_weights, n_threads, out);
+    if (view->kind == ROWS_SPARSE) return curvature_by_parts(view, hessian_weights, n_threads, out);
+    return curvature_by_bands(view, hessian_weights, n_threads, out);
 }

@@ -10,8 +10,8 @@
  * gradient and curvature; else the curvature takes a read for itself. */
 int curvature_fits(const rows *view);
 
-/* [Z 1]^T diag(bend) [Z 1] summed over blocks of rows by one thread, into a matrix that starts
- * at zero. Only curvature_fold makes the matrix symmetric, so that sums of several may be added
+/* [Z 1]^T diag(hessian_weights) [Z 1] summed over blocks of rows by one thread, into a matrix that
+ * starts at zero. Only curvature_fold makes the matrix symmetric, so that sums of several may be added
  * before. Of dense rows, those of some weight are collected in a copy, times its root, until they
  * are enough for a product. */
 typedef struct {
@@ -26,17 +26,17 @@ enum { CURVATURE_ROWS = 256 };
 
 size_t curvature_scratch(const rows *view);
 void curvature_begin(curvature_sum *sum, const rows *view, double *matrix, double *scratch);
-void curvature_add(curvature_sum *sum, const block *b, const double *bend);
+void curvature_add(curvature_sum *sum, const block *b, const double *hessian_weights);
 void curvature_end(curvature_sum *sum);
 void curvature_fold(const rows *view, double *matrix);
 
-int sweep_curvature(const rows *view, const double *bend, int n_threads, double *out);
+int sweep_curvature(const rows *view, const double *hessian_weights, int n_threads, double *out);
 
 int sweep_gram(const rows *view, const double *scale, int n_threads, double *out);
 
 /* factor has n_columns + 1 rows of `width` numbers. */
-int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
-                    double *out);
+int sweep_quadratic_forms(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
+                          double *out);
 
 /* The same for a symmetric matrix in place of factor factor^T, of sparse rows: n_i^2/2 a row. */
 void sweep_pairs(const rows *view, const double *matrix, int n_threads, double *out);

@@ -4,15 +4,15 @@
  * wherever the inline functions are called, so that each combination is compiled by itself.
  */
 #include "cpu.h"
-#include "quad.h"
+#include "vec4.h"
 
 /* x_rj minus the column's centre, in double. */
 #define READ(a, j) ((double)(a)[j] - (centred ? centre[j] : 0.0))
 
-#define QUAD_LOAD NAME(quad_load)
+#define VEC4_LOAD NAME(vec4_load)
 #define LOAD(a, j)                                                                               \
-    (centred ? quad_minus(QUAD_LOAD((a) + (j)), quad_load_double(centre + (j)))                  \
-             : QUAD_LOAD((a) + (j)))
+    (centred ? vec4_minus(VEC4_LOAD((a) + (j)), vec4_load_double(centre + (j)))                  \
+             : VEC4_LOAD((a) + (j)))
 
 #include "dense_columns.h"
 #include "dense_pack.h"
@@ -29,22 +29,23 @@ static void NAME(dense_dot)(const block *b, const double *coef, double *out)
     }
 }
 
-static void NAME(dense_add)(const block *b, const double *pull, double *gradient)
+static void NAME(dense_add)(const block *b, const double *pointwise_gradient, double *gradient)
 {
     if (b->kind == ROWS_CONTIGUOUS) {
-        if (b->centre) NAME(add_rows)(b, pull, 1, gradient);
-        else NAME(add_rows)(b, pull, 0, gradient);
+        if (b->centre) NAME(add_rows)(b, pointwise_gradient, 1, gradient);
+        else NAME(add_rows)(b, pointwise_gradient, 0, gradient);
     } else {
-        if (b->centre) NAME(add_columns)(b, pull, 1, gradient);
-        else NAME(add_columns)(b, pull, 0, gradient);
+        if (b->centre) NAME(add_columns)(b, pointwise_gradient, 1, gradient);
+        else NAME(add_columns)(b, pointwise_gradient, 0, gradient);
     }
 }
 
-static void NAME(dense_add_dot)(const block *done, const double *pull, const block *next,
-                                const double *coef, double *gradient, double *out)
+static void NAME(dense_add_dot)(const block *done, const double *pointwise_gradient,
+                                const block *next, const double *coef, double *gradient,
+                                double *out)
 {
-    if (next->centre) NAME(add_dot_rows)(done, pull, next, coef, 1, gradient, out);
-    else NAME(add_dot_rows)(done, pull, next, coef, 0, gradient, out);
+    if (next->centre) NAME(add_dot_rows)(done, pointwise_gradient, next, coef, 1, gradient, out);
+    else NAME(add_dot_rows)(done, pointwise_gradient, next, coef, 0, gradient, out);
 }
 
 static void NAME(dense_squares)(const block *b, const double *restrict share,
@@ -83,4 +84,4 @@ static void NAME(dense_squares)(const block *b, const double *restrict share,
 
 #undef READ
 #undef LOAD
-#undef QUAD_LOAD
+#undef VEC4_LOAD

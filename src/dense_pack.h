@@ -21,13 +21,13 @@ static ALWAYS_INLINE void NAME(pack_square)(const T *a, ptrdiff_t stride, ptrdif
                                             const double *restrict centre, int centred,
                                             double *restrict out, ptrdiff_t ld)
 {
-    quad r0 = LOAD(a, j), r1 = LOAD(a + stride, j);
-    quad r2 = LOAD(a + 2 * stride, j), r3 = LOAD(a + 3 * stride, j);
-    quad_transpose(&r0, &r1, &r2, &r3);
-    quad_store(out + j * ld, r0);
-    quad_store(out + (j + 1) * ld, r1);
-    quad_store(out + (j + 2) * ld, r2);
-    quad_store(out + (j + 3) * ld, r3);
+    vec4 r0 = LOAD(a, j), r1 = LOAD(a + stride, j);
+    vec4 r2 = LOAD(a + 2 * stride, j), r3 = LOAD(a + 3 * stride, j);
+    vec4_transpose(&r0, &r1, &r2, &r3);
+    vec4_store(out + j * ld, r0);
+    vec4_store(out + (j + 1) * ld, r1);
+    vec4_store(out + (j + 2) * ld, r2);
+    vec4_store(out + (j + 3) * ld, r3);
 }
 
 /* The same for rows whose numbers lie side by side, in squares of four by four; the last square
@@ -86,13 +86,13 @@ static ALWAYS_INLINE void NAME(copy_columns)(const T *a, ptrdiff_t stride, const
     for (ptrdiff_t j = 0; j < whole_columns; j += 4)
         for (ptrdiff_t i = 0; i < whole_rows; i += 4) {
             const T *x = a + j * stride + i;
-            quad r[4] = {QUAD_LOAD(x), QUAD_LOAD(x + stride), QUAD_LOAD(x + 2 * stride),
-                         QUAD_LOAD(x + 3 * stride)};
-            quad_transpose(&r[0], &r[1], &r[2], &r[3]);
+            vec4 r[4] = {VEC4_LOAD(x), VEC4_LOAD(x + stride), VEC4_LOAD(x + 2 * stride),
+                         VEC4_LOAD(x + 3 * stride)};
+            vec4_transpose(&r[0], &r[1], &r[2], &r[3]);
             for (int k = 0; k < 4; k++) {
-                if (centred) r[k] = quad_minus(r[k], quad_load_double(centre + j));
-                if (row_scale) r[k] = quad_times(r[k], quad_all(row_scale[i + k]));
-                quad_store(out + (i + k) * ld + j, r[k]);
+                if (centred) r[k] = vec4_minus(r[k], vec4_load_double(centre + j));
+                if (row_scale) r[k] = vec4_times(r[k], vec4_all(row_scale[i + k]));
+                vec4_store(out + (i + k) * ld + j, r[k]);
             }
         }
     for (ptrdiff_t i = 0; i < p->n_rows; i++)

@@ -134,7 +134,7 @@ static void read_block(dual *at, ptrdiff_t start, ptrdiff_t n, ptrdiff_t chunk, 
 {
     const dual_problem *p = at->problem;
     struct dual_work *work = at->work;
-    double scores[BLOCK_LIMIT], pull[BLOCK_LIMIT], signs[BLOCK_LIMIT];
+    double scores[BLOCK_LIMIT], pointwise_gradient[BLOCK_LIMIT], signs[BLOCK_LIMIT];
     block b;
     block_open(&b, &work->view, start, n, scratch_of(at, worker));
     block_dot(&b, work->coef, scores);
@@ -142,9 +142,9 @@ static void read_block(dual *at, ptrdiff_t start, ptrdiff_t n, ptrdiff_t chunk, 
     const double *q = part(p->weights, p->one_weight, work->weights, start);
     const double *offset = part(p->offset, p->one_offset, work->offset, start);
     samples here = {n, sign, q, offset, p->loss.slack, p->loss.inequality, work->step, work->share};
-    samples_residuals(&here, at->margin + start, scores, at->ratio + start, at->residual + start,
-                      pull, &work->parts[chunk]);
-    block_add(&b, pull, total_of(at, chunk));
+    samples_residuals(&here, at->margin + start, scores, at->scaled_multipliers + start,
+                      at->primal_residual + start, pointwise_gradient, &work->parts[chunk]);
+    block_add(&b, pointwise_gradient, total_of(at, chunk));
 }
 
 int dual_read(dual *at, double step, double share)
@@ -166,7 +166,7 @@ int dual_read(dual *at, double step, double share)
     work->share = share;
     if (run(at, read_block)) return 1;
     at->n_reads += 1;
-    from_rows(at, at->pull);
+    from_rows(at, at->image);
     at->norm = sqrt(summed(at, SUM_NORM));
     at->ss = summed(at, SUM_SS);
     at->sy = summed(at, SUM_SY);
@@ -174,7 +174,8 @@ int dual_read(dual *at, double step, double share)
     at->gg = summed(at, SUM_GG);
     at->model = summed(at, SUM_MODEL);
     double norm = at->gg > 0 ? sqrt(at->gg) : 1.0;
-    double curvature = box_bend(&p->box, at->tau, at->pull, norm) + summed(at, SUM_BENT) / (norm * norm);
+    double curvature = box_curvature_along(&p->box, at->tau, at->image, norm)
+                       + summed(at, SUM_CURVATURE) / (norm * norm);
     at->exact = curvature > 0 && curvature < INFINITY ? 1.0 / curvature : 1.0;
     at->fall = at->exact * at->gg;
     return 0;
@@ -185,23 +186,25 @@ static void hold_block(dual *at, ptrdiff_t start, ptrdiff_t n, ptrdiff_t chunk, 
 {
     const dual_problem *p = at->problem;
     struct dual_work *work = at->work;
-    const double *ratio = at->ratio + start, *residual = at->residual + start;
+    const double *scaled_multipliers = at->scaled_multipliers + start;
+    const double *primal_residual = at->primal_residual + start;
     const double *q = part(p->weights, p->one_weight, work->weights, start);
-    double pull[BLOCK_LIMIT], signs[BLOCK_LIMIT];
+    double pointwise_gradient[BLOCK_LIMIT], signs[BLOCK_LIMIT];
     ptrdiff_t first = n, last = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
-        double g = free_part(ratio[i], residual[i], q[i], 1), excess = ratio[i] - work->step * g;
-        pull[i] = excess < 0 ? -excess : 0.0;
+        double g = free_part(scaled_multipliers[i], primal_residual[i], q[i], 1);
+        double excess = scaled_multipliers[i] - work->step * g;
+        pointwise_gradient[i] = excess < 0 ? -excess : 0.0;
         if (!(excess < 0)) continue;
         if (first == n) first = i;
         last = i + 1;
     }
     if (first == n) return;
     const double *sign = sign_part(at, start, n, signs);
-    for (ptrdiff_t i = first; i < last; i++) pull[i] *= sign[i] * q[i];
+    for (ptrdiff_t i = first; i < last; i++) pointwise_gradient[i] *= sign[i] * q[i];
     block b;
     block_open(&b, &work->view, start + first, last - first, scratch_of(at, worker));
-    block_add(&b, pull + first, total_of(at, chunk));
+    block_add(&b, pointwise_gradient + first, total_of(at, chunk));
     work->parts[chunk].at[0] += (double)(last - first);
 }
 
@@ -213,8 +216,8 @@ static void slope_block(dual *at, ptrdiff_t start, ptrdiff_t n, ptrdiff_t chunk,
     double total = 0;
     (void)worker;
     for (ptrdiff_t i = start; i < start + n; i++) {
-        double g = free_part(at->ratio[i], at->residual[i], q[i - start], 1);
-        total += q[i - start] * g * full_move(at->ratio[i], g, at->work->step, 1);
+        double g = free_part(at->scaled_multipliers[i], at->primal_residual[i], q[i - start], 1);
+        total += q[i - start] * g * full_move(at->scaled_multipliers[i], g, at->work->step, 1);
     }
     at->work->parts[chunk].at[0] += total;
 }
@@ -223,7 +226,7 @@ int dual_aim(dual *at, double step)
 {
     const dual_problem *p = at->problem;
     at->step = at->work->step = step;
-    for (ptrdiff_t j = 0; j < p->box.n; j++) at->move[j] = -step * at->pull[j];
+    for (ptrdiff_t j = 0; j < p->box.n; j++) at->move[j] = -step * at->image[j];
     at->slope = -step * at->gg;
     if (!p->loss.inequality) return 0;
     clear_totals(at);
@@ -244,11 +247,12 @@ static void trial_block(dual *at, ptrdiff_t start, ptrdiff_t n, ptrdiff_t chunk,
     const dual_problem *p = at->problem;
     struct dual_work *work = at->work;
     (void)worker;
-    samples here = {n, NULL, part(p->weights, p->one_weight, work->weights, start),
-                    part(p->offset, p->one_offset, work->offset, start), p->loss.slack, p->loss.inequality,
-                    work->step, work->share};
-    work->parts[chunk].at[0] += samples_value(&here, at->ratio + start, at->residual + start,
-                                              at->trial_margin + start);
+    const double *q = part(p->weights, p->one_weight, work->weights, start);
+    const double *offset = part(p->offset, p->one_offset, work->offset, start);
+    samples here = {n, NULL, q, offset, p->loss.slack, p->loss.inequality, work->step, work->share};
+    work->parts[chunk].at[0] +=
+        samples_value(&here, at->scaled_multipliers + start, at->primal_residual + start,
+                      at->trial_margin + start);
 }
 
 double dual_trial(dual *at, double share)
@@ -269,8 +273,8 @@ static void gap_block(dual *at, ptrdiff_t start, ptrdiff_t n, ptrdiff_t chunk, i
     const dual_problem *p = at->problem;
     (void)worker;
     at->work->parts[chunk].at[0] += samples_gap(
-        &p->loss, n, part(p->weights, p->one_weight, at->work->weights, start), at->ratio + start,
-        at->margin + start, at->residual + start);
+        &p->loss, n, part(p->weights, p->one_weight, at->work->weights, start),
+        at->scaled_multipliers + start, at->margin + start, at->primal_residual + start);
 }
 
 double dual_gap(dual *at)
@@ -335,7 +339,8 @@ static double *numbers(size_t count, int *failed)
     return memory;
 }
 
-dual *dual_new(const dual_problem *problem, double *ratio, double *tau, double *residual)
+dual *dual_new(const dual_problem *problem, double *scaled_multipliers, double *tau,
+               double *primal_residual)
 {
     dual *at = calloc(1, sizeof(dual));
     struct dual_work *work = calloc(1, sizeof(struct dual_work));
@@ -347,9 +352,9 @@ dual *dual_new(const dual_problem *problem, double *ratio, double *tau, double *
     size_t m = (size_t)problem->rows->n_samples, n = (size_t)problem->rows->n_columns + 1;
     at->problem = problem;
     at->work = work;
-    at->ratio = ratio;
+    at->scaled_multipliers = scaled_multipliers;
     at->tau = tau;
-    at->residual = residual;
+    at->primal_residual = primal_residual;
     work->view = *problem->rows;
     int failed = pack(work);
     work->block = block_rows(&work->view);
@@ -357,7 +362,7 @@ dual *dual_new(const dual_problem *problem, double *ratio, double *tau, double *
     work->scratch_size = block_scratch(&work->view, work->block);
     at->margin = numbers(m, &failed);
     at->trial_margin = numbers(m, &failed);
-    at->pull = numbers(n, &failed);
+    at->image = numbers(n, &failed);
     at->move = numbers(n, &failed);
     work->coef = numbers(n, &failed);
     work->totals = numbers((size_t)work->n_chunks * n, &failed);
@@ -398,7 +403,7 @@ void dual_free(dual *at)
     free(work);
     free(at->margin);
     free(at->trial_margin);
-    free(at->pull);
+    free(at->image);
     free(at->move);
     free(at);
 }

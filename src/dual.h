@@ -29,9 +29,9 @@ typedef struct {
 
 typedef struct {
     const dual_problem *problem;
-    double *ratio, *tau, *residual;     /* the caller's */
-    double *margin, *trial_margin;      /* e^-ratio, and at the last trial */
-    double *pull, *move;                /* D^T (q r), and what the direction does to tau */
+    double *scaled_multipliers, *tau, *primal_residual;     /* the caller's */
+    double *margin, *trial_margin;      /* e^-mu, and at the last trial */
+    double *image, *move;                /* D^T (q r), and what the direction does to tau */
     double step;                        /* length that the direction was aimed with */
     double value, size;                 /* of the dual, and of its largest part */
     double trial_value, trial_size;
@@ -41,8 +41,10 @@ typedef struct {
     struct dual_work *work;
 } dual;
 
-/* Allocates; ratio, tau and residual are the caller's. Returns NULL where memory is short. */
-dual *dual_new(const dual_problem *problem, double *ratio, double *tau, double *residual);
+/* Allocates; scaled_multipliers, tau and primal_residual are the caller's. Returns NULL where memory
+ * is short. */
+dual *dual_new(const dual_problem *problem, double *scaled_multipliers, double *tau,
+               double *primal_residual);
 void dual_free(dual *at);
 
 /* Take a share of the direction, and read the rows there. Nonzero: chunks_stopped. */

@@ -11,10 +11,10 @@
 #include "sweep.h"
 
 #define EACH_KERNEL(X)                                                                           \
-    X(box_coef_at) X(box_gap) X(box_moved) X(box_scale_at) X(box_value_at) X(curvature_fits)     \
-    X(loss_block) X(loss_of) X(loss_prepare) X(rows_choose_kind) X(spectral_iterate)             \
-    X(sweep_adjoint) X(sweep_curvature) X(sweep_evaluate) X(sweep_gram) X(sweep_moments)        \
-    X(sweep_pairs) X(sweep_product) X(sweep_quadratic) X(sweep_scores)
+    X(box_coef_at) X(box_gap) X(box_inverse_hessian_root) X(box_moved) X(box_value_at)           \
+    X(curvature_fits) X(loss_block) X(loss_of) X(loss_prepare) X(rows_choose_kind)               \
+    X(spectral_iterate) X(sweep_curvature) X(sweep_evaluate) X(sweep_gram) X(sweep_hessp)        \
+    X(sweep_moments) X(sweep_pairs) X(sweep_quadratic_forms) X(sweep_rmatvec) X(sweep_scores)
 
 /* The underscore keeps level.h from renaming members. */
 #define MEMBER(name) __typeof__(name) *name##_;

@@ -15,10 +15,10 @@
 
 #include "cpu.h"
 #include "exponential.h"
-#include "quad.h"
+#include "vec4.h"
 
 /* A node is the leading bits of  place = z + SHIFT,  cut off after PER_OCTAVE steps from a power
- * of two to the next: fine in the middle, where y bends, and coarse where it is nearly ln z. Below
+ * of two to the next: fine in the middle, where y curves, and coarse where it is nearly ln z. Below
  * the first octave e^y is lost beside y; above the last begins what is far. */
 enum { SHIFT = 56, FIRST = 16, LAST = 1024, OCTAVES = 6, PER_OCTAVE = 256, DROPPED_BITS = 44 };
 
@@ -55,7 +55,7 @@ loss loss_of(double slack, int inequality)
     l.slack = slack;
     l.inverse_slack = 1 / slack;
     l.log_slack = quantised(log(slack));
-    l.scale = exp(l.log_slack);
+    l.exp_log_slack = exp(l.log_slack);
     l.lowest = -1e307 * (slack < 1 ? slack : 1);
     l.inequality = inequality;
     return l;
@@ -83,9 +83,10 @@ static ALWAYS_INLINE double rough_log(double x)
  * ahead: in one long loop it would wait for each sample's chain of results. Those that handle bits
  * are not marked `omp simd`, since gcc would then keep these in memory. */
 
-/* Reach within the range where nothing overflows, its node in the table and how far it is from
- * there. Returns whether some are beyond the table. */
-static ALWAYS_INLINE int find_nodes(const loss *l, ptrdiff_t count, const double *restrict reach,
+/* Functional margins within the range where nothing overflows, their nodes in the table and how far
+ * they are from there. Returns whether some are beyond the table. */
+static ALWAYS_INLINE int find_nodes(const loss *l, ptrdiff_t count,
+                                    const double *restrict functional_margins,
                                     double *restrict inside, int64_t *restrict node,
                                     double *restrict away)
 {
@@ -95,7 +96,8 @@ static ALWAYS_INLINE int find_nodes(const loss *l, ptrdiff_t count, const double
     const int64_t kept = -((int64_t)1 << DROPPED_BITS), half = (int64_t)1 << (DROPPED_BITS - 1);
     int64_t beyond = 0; /* negative when one is */
     for (ptrdiff_t i = 0; i < count; i++) {
-        double t = reach[i] > lowest ? reach[i] : lowest; /* a NaN fails every comparison */
+        double t = functional_margins[i]; /* a NaN fails every comparison */
+        t = t > lowest ? t : lowest;
         t = t < 1e307 ? t : 1e307;
         inside[i] = t;
         double place = t * inverse + shift;
@@ -111,43 +113,45 @@ static ALWAYS_INLINE int find_nodes(const loss *l, ptrdiff_t count, const double
 }
 
 /* e^d - 1 for |d| <= 1/16; its terms in pairs, so that few wait for each other */
-static ALWAYS_INLINE quad small_expm1(quad d)
+static ALWAYS_INLINE vec4 small_expm1(vec4 d)
 {
-    quad d2 = quad_times(d, d), d4 = quad_times(d2, d2);
-    quad low = quad_add_product(quad_all(0.5), quad_all(1.0 / 6), d);
-    quad middle = quad_add_product(quad_all(1.0 / 24), quad_all(1.0 / 120), d);
-    quad high = quad_add_product(quad_all(1.0 / 720), quad_all(1.0 / 5040), d);
-    high = quad_add_product(high, quad_all(1.0 / 40320), d2);
-    low = quad_add_product(low, middle, d2);
-    return quad_add_product(d, quad_add_product(low, high, d4), d2);
+    vec4 d2 = vec4_times(d, d), d4 = vec4_times(d2, d2);
+    vec4 low = vec4_add_product(vec4_all(0.5), vec4_all(1.0 / 6), d);
+    vec4 middle = vec4_add_product(vec4_all(1.0 / 24), vec4_all(1.0 / 120), d);
+    vec4 high = vec4_add_product(vec4_all(1.0 / 720), vec4_all(1.0 / 5040), d);
+    high = vec4_add_product(high, vec4_all(1.0 / 40320), d2);
+    low = vec4_add_product(low, middle, d2);
+    return vec4_add_product(d, vec4_add_product(low, high, d4), d2);
 }
 
-/* From the table: x and b = e^x, in whole quads. */
+/* From the table: x and b = e^x, in whole vectors. */
 static ALWAYS_INLINE void start_near(const loss *l, ptrdiff_t count, const int64_t *restrict node,
                                      const double *restrict away, double *restrict x,
                                      double *restrict b)
 {
-    const quad log_slack = quad_all(l->log_slack), scale = quad_all(l->scale);
+    const vec4 log_slack = vec4_all(l->log_slack), power_of_slack = vec4_all(l->exp_log_slack);
     for (ptrdiff_t i = 0; i < count; i += 4) {
-        quad y = quad_load_double(table[node[i]]), power = quad_load_double(table[node[i + 1]]);
-        quad slope = quad_load_double(table[node[i + 2]]);
-        quad bend = quad_load_double(table[node[i + 3]]), z = quad_load_double(away + i);
-        quad_transpose(&y, &power, &slope, &bend);
-        quad d = quad_times(z, quad_add_product(slope, bend, z));
-        power = quad_times(scale, power);
-        quad_store(x + i, quad_plus(quad_plus(log_slack, y), d));
-        quad_store(b + i, quad_add_product(power, power, small_expm1(d)));
+        vec4 y = vec4_load_double(table[node[i]]), power = vec4_load_double(table[node[i + 1]]);
+        vec4 slope = vec4_load_double(table[node[i + 2]]);
+        vec4 half_second = vec4_load_double(table[node[i + 3]]), z = vec4_load_double(away + i);
+        vec4_transpose(&y, &power, &slope, &half_second);
+        vec4 d = vec4_times(z, vec4_add_product(slope, half_second, z));
+        power = vec4_times(power_of_slack, power);
+        vec4_store(x + i, vec4_plus(vec4_plus(log_slack, y), d));
+        vec4_store(b + i, vec4_add_product(power, power, small_expm1(d)));
     }
 }
 
 /* The same beyond the table, where b is nearly t; other places are left alone. */
-static ALWAYS_INLINE void start_far(const loss *l, ptrdiff_t count, const double *restrict reach,
-                                    double *restrict x, double *restrict b)
+static ALWAYS_INLINE void start_far(const loss *l, ptrdiff_t count,
+                                    const double *restrict functional_margins, double *restrict x,
+                                    double *restrict b)
 {
     const double slack = l->slack, inverse = l->inverse_slack, log_slack = l->log_slack;
     for (ptrdiff_t i = 0; i < count; i++) {
-        int near = reach[i] * inverse + (SHIFT - log_slack) < LAST;
-        double scaled = reach[i] - slack * log_slack; /* slack z, which cannot overflow */
+        int near = functional_margins[i] * inverse + (SHIFT - log_slack) < LAST;
+        /* slack z, which cannot overflow */
+        double scaled = functional_margins[i] - slack * log_slack;
         scaled = pick(scaled > DBL_MIN, scaled, DBL_MIN);
         double large = rough_log(scaled);
         double inverse_sum = 1 / (scaled + slack), share = scaled * inverse_sum;
@@ -161,22 +165,22 @@ static ALWAYS_INLINE void start_far(const loss *l, ptrdiff_t count, const double
 /* The last step for x and b: with s = b/(b + slack), x moves by  d = r/(b + slack)  less
  * s d^2/2, and b as e^x does. Returns the losses times the weights, summed. */
 static ALWAYS_INLINE double finish(const loss *l, int inequality, ptrdiff_t count,
-                                   const double *restrict reach, const double *restrict weights,
-                                   const double *restrict x, double *restrict b,
-                                   double *restrict log_margins)
+                                   const double *restrict functional_margins,
+                                   const double *restrict weights, const double *restrict x,
+                                   double *restrict b, double *restrict log_margins)
 {
     const double slack = l->slack;
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (ptrdiff_t i = 0; i < count; i++) {
         double inverse_sum = 1 / (b[i] + slack), share = b[i] * inverse_sum;
-        double residual = (reach[i] - slack * x[i]) - b[i];
+        double residual = (functional_margins[i] - slack * x[i]) - b[i];
         double d = residual * inverse_sum;
         double log_margin = x[i] + (d - d * (0.5 * share * d));
         double margin = b[i] + share * residual * (1 + 0.5 * (1 - share) * d);
         if (inequality) {
             log_margin = log_margin < 0 ? log_margin : 0;
-            log_margin = reach[i] < 1 ? log_margin : 0;
+            log_margin = functional_margins[i] < 1 ? log_margin : 0;
             margin = log_margin < 0 ? margin : 1;
         }
         double value = margin * (log_margin - 1) + 0.5 * slack * log_margin * log_margin;
@@ -187,41 +191,46 @@ static ALWAYS_INLINE double finish(const loss *l, int inequality, ptrdiff_t coun
     return sum;
 }
 
-static ALWAYS_INLINE void bends(const loss *l, int inequality, ptrdiff_t count,
-                                const double *restrict weights, const double *restrict x,
-                                const double *restrict b, double *restrict bend)
+static ALWAYS_INLINE void hessian_weights_of(const loss *l, int inequality, ptrdiff_t count,
+                                             const double *restrict weights,
+                                             const double *restrict x, const double *restrict b,
+                                             double *restrict hessian_weights)
 {
     for (ptrdiff_t i = 0; i < count; i++) {
         double curve = weights[i] / (b[i] + l->slack);
-        bend[i] = inequality ? pick(x[i] < 0, curve, 0) : curve;
+        hessian_weights[i] = inequality ? pick(x[i] < 0, curve, 0) : curve;
     }
 }
 
 /* Samples whose intermediate results stay in a first-level cache. */
 enum { PART = 256 };
 
-static ALWAYS_INLINE double loss_part(const loss *l, ptrdiff_t count, const double *reach,
-                                      const double *weights, double *log_margins, double *bend)
+static ALWAYS_INLINE double loss_part(const loss *l, ptrdiff_t count,
+                                      const double *functional_margins, const double *weights,
+                                      double *log_margins, double *hessian_weights)
 {
     double inside[PART], away[PART + 3], x[PART + 3], b[PART + 3];
     int64_t node[PART + 3];
-    int far = find_nodes(l, count, reach, inside, node, away);
+    int far = find_nodes(l, count, functional_margins, inside, node, away);
     for (ptrdiff_t i = count; i % 4 != 0; i++) node[i] = 0, away[i] = 0;
     start_near(l, count, node, away, x, b);
     if (far) start_far(l, count, inside, x, b);
     double sum = l->inequality ? finish(l, 1, count, inside, weights, x, b, log_margins)
                                : finish(l, 0, count, inside, weights, x, b, log_margins);
-    if (bend && l->inequality) bends(l, 1, count, weights, log_margins, b, bend);
-    else if (bend) bends(l, 0, count, weights, log_margins, b, bend);
+    if (hessian_weights && l->inequality)
+        hessian_weights_of(l, 1, count, weights, log_margins, b, hessian_weights);
+    else if (hessian_weights)
+        hessian_weights_of(l, 0, count, weights, log_margins, b, hessian_weights);
     return sum;
 }
 
-double loss_block(const loss *l, ptrdiff_t count, const double *reach,
-                  const double *weights, double *log_margins, double *bend)
+double loss_block(const loss *l, ptrdiff_t count, const double *functional_margins,
+                  const double *weights, double *log_margins, double *hessian_weights)
 {
     double sum = 0;
     for (ptrdiff_t i = 0; i < count; i += PART)
-        sum += loss_part(l, count - i < PART ? count - i : PART, reach + i, weights + i,
-                         log_margins + i, bend ? bend + i : NULL);
+        sum +=
+            loss_part(l, count - i < PART ? count - i : PART, functional_margins + i, weights + i,
+                      log_margins + i, hessian_weights ? hessian_weights + i : NULL);
     return sum;
 }

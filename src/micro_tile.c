@@ -4,36 +4,37 @@
 #include <string.h>
 
 #include "cpu.h"
-#include "quad.h"
+#include "vec4.h"
 
-/* sums_ij = sum_k a_ik b[k][j]: twelve quads in registers, three loads for each four products. Of a,
+/* sums_ij = sum_k a_ik b[k][j]: twelve vectors in registers, three loads for each four products. Of a,
  * `down` leads from i to i + 1 and `along` from k to k + 1. */
 static ALWAYS_INLINE void tile(const double *restrict a, ptrdiff_t down, ptrdiff_t along,
                                const double *restrict b, ptrdiff_t ld, ptrdiff_t depth,
                                double sums[MICRO_ROWS][MICRO_COLUMNS])
 {
-    quad s00 = quad_all(0), s01 = s00, s02 = s00, s10 = s00, s11 = s00, s12 = s00;
-    quad s20 = s00, s21 = s00, s22 = s00, s30 = s00, s31 = s00, s32 = s00;
+    vec4 s00 = vec4_all(0), s01 = s00, s02 = s00, s10 = s00, s11 = s00, s12 = s00;
+    vec4 s20 = s00, s21 = s00, s22 = s00, s30 = s00, s31 = s00, s32 = s00;
     for (ptrdiff_t k = 0; k < depth; k++, a += along, b += ld) {
-        quad x0 = quad_load_double(b), x1 = quad_load_double(b + 4), x2 = quad_load_double(b + 8), y;
-        y = quad_all(a[0]);
-        s00 = quad_add_product(s00, y, x0);
-        s01 = quad_add_product(s01, y, x1);
-        s02 = quad_add_product(s02, y, x2);
-        y = quad_all(a[down]);
-        s10 = quad_add_product(s10, y, x0);
-        s11 = quad_add_product(s11, y, x1);
-        s12 = quad_add_product(s12, y, x2);
-        y = quad_all(a[2 * down]);
-        s20 = quad_add_product(s20, y, x0);
-        s21 = quad_add_product(s21, y, x1);
-        s22 = quad_add_product(s22, y, x2);
-        y = quad_all(a[3 * down]);
-        s30 = quad_add_product(s30, y, x0);
-        s31 = quad_add_product(s31, y, x1);
-        s32 = quad_add_product(s32, y, x2);
+        vec4 x0 = vec4_load_double(b), x1 = vec4_load_double(b + 4), x2 = vec4_load_double(b + 8),
+             y;
+        y = vec4_all(a[0]);
+        s00 = vec4_add_product(s00, y, x0);
+        s01 = vec4_add_product(s01, y, x1);
+        s02 = vec4_add_product(s02, y, x2);
+        y = vec4_all(a[down]);
+        s10 = vec4_add_product(s10, y, x0);
+        s11 = vec4_add_product(s11, y, x1);
+        s12 = vec4_add_product(s12, y, x2);
+        y = vec4_all(a[2 * down]);
+        s20 = vec4_add_product(s20, y, x0);
+        s21 = vec4_add_product(s21, y, x1);
+        s22 = vec4_add_product(s22, y, x2);
+        y = vec4_all(a[3 * down]);
+        s30 = vec4_add_product(s30, y, x0);
+        s31 = vec4_add_product(s31, y, x1);
+        s32 = vec4_add_product(s32, y, x2);
     }
-    quad all[12] = {s00, s01, s02, s10, s11, s12, s20, s21, s22, s30, s31, s32};
+    vec4 all[12] = {s00, s01, s02, s10, s11, s12, s20, s21, s22, s30, s31, s32};
     memcpy(sums, all, sizeof all);
 }
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "cpu.h"
-#include "quad.h"
+#include "vec4.h"
 
 enum {
-    LANES = 4,                  /* of a quad */
+    LANES = 4,                  /* of a vec4 */
     GROUP = 4,                  /* features worked on together */
     TILE = 8,                   /* a run of coefficients is padded to multiples of this */
     STRETCH = 512,              /* monomials of the degree before that are worked on together */
@@ -78,9 +78,9 @@ static ALWAYS_INLINE void next_degree(const struct monomials *m, ptrdiff_t d,
         const double *restrict suffix = before + lower[j];
         double *restrict run = out + upper[j];
         ptrdiff_t length = (ptrdiff_t)(upper[j + 1] - upper[j]);
-        double factor = x[j];
+        double first = x[j];
 #pragma omp simd
-        for (ptrdiff_t k = 0; k < length; k++) run[k] = factor * suffix[k];
+        for (ptrdiff_t k = 0; k < length; k++) run[k] = first * suffix[k];
     }
 }
 
@@ -90,8 +90,8 @@ static void expand(const struct monomials *m, ptrdiff_t count, ptrdiff_t stride,
     ptrdiff_t n = m->features->n_columns, last = last_place(m);
     for (ptrdiff_t i = 0; i < count; i++) {
         double *row = values + i * stride;
-        if (m->factor)
-            for (ptrdiff_t j = 0; j < n; j++) row[j] *= m->factor[j];
+        if (m->inverse_scale)
+            for (ptrdiff_t j = 0; j < n; j++) row[j] *= m->inverse_scale[j];
         for (ptrdiff_t d = 2; d < m->degree; d++) {
             double *out = d == m->degree - 1 ? row + last : row + m->offsets[d - 1];
             next_degree(m, d, row, row + m->offsets[d - 2], out);
@@ -180,43 +180,43 @@ static void unpack_group(const stretch *s, ptrdiff_t j, const double *coef, doub
 /* sums_i += sum_a x_i(j+a) (sum_k q_ik c_ak), the lanes still apart, for two rows. */
 static ALWAYS_INLINE void dot_pair(const stretch *s, ptrdiff_t j, const double *x0,
                                    const double *x1, const double *q0, const double *q1,
-                                   const double *c, quad *sums)
+                                   const double *c, vec4 *sums)
 {
-    quad s00 = quad_all(0), s01 = s00, s02 = s00, s03 = s00;
-    quad s10 = s00, s11 = s00, s12 = s00, s13 = s00;
+    vec4 s00 = vec4_all(0), s01 = s00, s02 = s00, s03 = s00;
+    vec4 s10 = s00, s11 = s00, s12 = s00, s13 = s00;
     ptrdiff_t tiles[GROUP];
     for (ptrdiff_t a = 0; a < GROUP; a++) tiles[a] = first_tile(s, j + a) - s->begin;
     ptrdiff_t all = tiles[GROUP - 1], end = s->end - s->begin, k;
     for (k = tiles[0]; k < all; k += LANES) {
-        s00 = quad_add_product(s00, quad_load_double(q0 + k), quad_load_double(c + k));
-        s10 = quad_add_product(s10, quad_load_double(q1 + k), quad_load_double(c + k));
+        s00 = vec4_add_product(s00, vec4_load_double(q0 + k), vec4_load_double(c + k));
+        s10 = vec4_add_product(s10, vec4_load_double(q1 + k), vec4_load_double(c + k));
     }
     for (k = tiles[1]; k < all; k += LANES) {
-        s01 = quad_add_product(s01, quad_load_double(q0 + k), quad_load_double(c + RUN + k));
-        s11 = quad_add_product(s11, quad_load_double(q1 + k), quad_load_double(c + RUN + k));
+        s01 = vec4_add_product(s01, vec4_load_double(q0 + k), vec4_load_double(c + RUN + k));
+        s11 = vec4_add_product(s11, vec4_load_double(q1 + k), vec4_load_double(c + RUN + k));
     }
     for (k = tiles[2]; k < all; k += LANES) {
-        s02 = quad_add_product(s02, quad_load_double(q0 + k), quad_load_double(c + 2 * RUN + k));
-        s12 = quad_add_product(s12, quad_load_double(q1 + k), quad_load_double(c + 2 * RUN + k));
+        s02 = vec4_add_product(s02, vec4_load_double(q0 + k), vec4_load_double(c + 2 * RUN + k));
+        s12 = vec4_add_product(s12, vec4_load_double(q1 + k), vec4_load_double(c + 2 * RUN + k));
     }
     for (k = all; k < end; k += LANES) {
-        quad a = quad_load_double(q0 + k), b = quad_load_double(q1 + k);
-        quad c0 = quad_load_double(c + k), c1 = quad_load_double(c + RUN + k);
-        quad c2 = quad_load_double(c + 2 * RUN + k), c3 = quad_load_double(c + 3 * RUN + k);
-        s00 = quad_add_product(s00, a, c0);
-        s10 = quad_add_product(s10, b, c0);
-        s01 = quad_add_product(s01, a, c1);
-        s11 = quad_add_product(s11, b, c1);
-        s02 = quad_add_product(s02, a, c2);
-        s12 = quad_add_product(s12, b, c2);
-        s03 = quad_add_product(s03, a, c3);
-        s13 = quad_add_product(s13, b, c3);
+        vec4 a = vec4_load_double(q0 + k), b = vec4_load_double(q1 + k);
+        vec4 c0 = vec4_load_double(c + k), c1 = vec4_load_double(c + RUN + k);
+        vec4 c2 = vec4_load_double(c + 2 * RUN + k), c3 = vec4_load_double(c + 3 * RUN + k);
+        s00 = vec4_add_product(s00, a, c0);
+        s10 = vec4_add_product(s10, b, c0);
+        s01 = vec4_add_product(s01, a, c1);
+        s11 = vec4_add_product(s11, b, c1);
+        s02 = vec4_add_product(s02, a, c2);
+        s12 = vec4_add_product(s12, b, c2);
+        s03 = vec4_add_product(s03, a, c3);
+        s13 = vec4_add_product(s13, b, c3);
     }
     double u[GROUP] = {0}, v[GROUP] = {0};
     for (ptrdiff_t a = 0; a < GROUP && j + a < s->n; a++) u[a] = x0[j + a], v[a] = x1[j + a];
 #define ADD(sum, s, u)                                                                           \
-    sum = quad_add_product(quad_add_product(sum, s##0, quad_all(u[0])), s##1, quad_all(u[1]));   \
-    sum = quad_add_product(quad_add_product(sum, s##2, quad_all(u[2])), s##3, quad_all(u[3]))
+    sum = vec4_add_product(vec4_add_product(sum, s##0, vec4_all(u[0])), s##1, vec4_all(u[1]));   \
+    sum = vec4_add_product(vec4_add_product(sum, s##2, vec4_all(u[2])), s##3, vec4_all(u[3]))
     ADD(sums[0], s0, u);
     ADD(sums[1], s1, v);
 #undef ADD
@@ -235,8 +235,8 @@ void monomial_block_dot(const block *b, const double *coef, double *out)
     const struct monomials *m = b->rows->monomials;
     ptrdiff_t last = last_place(m), before = (ptrdiff_t)m->offsets[m->degree - 2];
     double *c = work_of(b);
-    quad *sums = (quad *)(c + GROUP * RUN);
-    memset(sums, 0, (size_t)round_up(b->count, 2) * sizeof(quad));
+    vec4 *sums = (vec4 *)(c + GROUP * RUN);
+    memset(sums, 0, (size_t)round_up(b->count, 2) * sizeof(vec4));
     for (stretch s = stretch_of(m); next_stretch(&s);)
         for (ptrdiff_t j = 0; j < s.n && first_tile(&s, j) < s.end; j += GROUP) {
             unpack_group(&s, j, coef, c);
@@ -259,27 +259,27 @@ void monomial_block_dot(const block *b, const double *coef, double *out)
 static ALWAYS_INLINE void add_tiles(const double *restrict q, ptrdiff_t stride, ptrdiff_t count,
                                     const double *restrict w, double *restrict sums)
 {
-    quad s00 = quad_all(0), s01 = s00, s10 = s00, s11 = s00;
-    quad s20 = s00, s21 = s00, s30 = s00, s31 = s00;
+    vec4 s00 = vec4_all(0), s01 = s00, s10 = s00, s11 = s00;
+    vec4 s20 = s00, s21 = s00, s30 = s00, s31 = s00;
     for (ptrdiff_t i = 0; i < count; i++) {
-        quad a = quad_load_double(q + i * stride), b = quad_load_double(q + i * stride + LANES), p;
-        p = quad_all(w[GROUP * i]);
-        s00 = quad_add_product(s00, a, p);
-        s01 = quad_add_product(s01, b, p);
-        p = quad_all(w[GROUP * i + 1]);
-        s10 = quad_add_product(s10, a, p);
-        s11 = quad_add_product(s11, b, p);
-        p = quad_all(w[GROUP * i + 2]);
-        s20 = quad_add_product(s20, a, p);
-        s21 = quad_add_product(s21, b, p);
-        p = quad_all(w[GROUP * i + 3]);
-        s30 = quad_add_product(s30, a, p);
-        s31 = quad_add_product(s31, b, p);
+        vec4 a = vec4_load_double(q + i * stride), b = vec4_load_double(q + i * stride + LANES), p;
+        p = vec4_all(w[GROUP * i]);
+        s00 = vec4_add_product(s00, a, p);
+        s01 = vec4_add_product(s01, b, p);
+        p = vec4_all(w[GROUP * i + 1]);
+        s10 = vec4_add_product(s10, a, p);
+        s11 = vec4_add_product(s11, b, p);
+        p = vec4_all(w[GROUP * i + 2]);
+        s20 = vec4_add_product(s20, a, p);
+        s21 = vec4_add_product(s21, b, p);
+        p = vec4_all(w[GROUP * i + 3]);
+        s30 = vec4_add_product(s30, a, p);
+        s31 = vec4_add_product(s31, b, p);
     }
-    quad_store(sums, s00), quad_store(sums + LANES, s01), sums += RUN;
-    quad_store(sums, s10), quad_store(sums + LANES, s11), sums += RUN;
-    quad_store(sums, s20), quad_store(sums + LANES, s21), sums += RUN;
-    quad_store(sums, s30), quad_store(sums + LANES, s31);
+    vec4_store(sums, s00), vec4_store(sums + LANES, s01), sums += RUN;
+    vec4_store(sums, s10), vec4_store(sums + LANES, s11), sums += RUN;
+    vec4_store(sums, s20), vec4_store(sums + LANES, s21), sums += RUN;
+    vec4_store(sums, s30), vec4_store(sums + LANES, s31);
 }
 
 static ALWAYS_INLINE void add_to(double *restrict to, const double *restrict from, ptrdiff_t n)
@@ -288,7 +288,7 @@ static ALWAYS_INLINE void add_to(double *restrict to, const double *restrict fro
     for (ptrdiff_t k = 0; k < n; k++) to[k] += from[k];
 }
 
-void monomial_block_add(const block *b, const double *pull, double *gradient)
+void monomial_block_add(const block *b, const double *pointwise_gradient, double *gradient)
 {
     const struct monomials *m = b->rows->monomials;
     ptrdiff_t last = last_place(m), before = (ptrdiff_t)m->offsets[m->degree - 2];
@@ -298,7 +298,8 @@ void monomial_block_add(const block *b, const double *pull, double *gradient)
         for (ptrdiff_t j = 0; j < s.n && first_tile(&s, j) < s.end; j += GROUP) {
             for (ptrdiff_t i = 0; i < b->count; i++)
                 for (ptrdiff_t a = 0; a < GROUP; a++)
-                    w[GROUP * i + a] = j + a < s.n ? pull[i] * row_of(b, i)[j + a] : 0;
+                    w[GROUP * i + a] =
+                        j + a < s.n ? pointwise_gradient[i] * row_of(b, i)[j + a] : 0;
             for (ptrdiff_t k = first_tile(&s, j); k < s.end; k += 2 * LANES)
                 add_tiles(row_of(b, 0) + last + k, b->stride, b->count, w, sums + (k - s.begin));
             for (ptrdiff_t a = 0; a < GROUP && j + a < s.n; a++) {
@@ -310,7 +311,7 @@ void monomial_block_add(const block *b, const double *pull, double *gradient)
         }
     for (ptrdiff_t i = 0; i < b->count; i++) {
         const double *restrict row = row_of(b, i);
-        double p = pull[i];
+        double p = pointwise_gradient[i];
 #pragma omp simd
         for (ptrdiff_t k = 0; k < before; k++) gradient[k] += p * row[k];
 #pragma omp simd

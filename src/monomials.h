@@ -6,7 +6,7 @@
  * columns, is then a matrix product with the features (docs/mathematics.md, section 6):
  *
  *     f_i    = sum_j x_ij (sum_k q_ik c_jk)          one multiply-add a coefficient
- *     g_jk  += sum_i (pull_i x_ij) q_ik
+ *     g_jk  += sum_i (pointwise_gradient_i x_ij) q_ik
  *
  * over k in the suffix of j, q the monomials of the degree before.
  */
@@ -18,7 +18,7 @@
 
 struct monomials {
     const rows *features;       /* dense */
-    const double *factor;       /* multiplied onto the (centred) features, or NULL */
+    const double *inverse_scale;  /* multiplied onto the (centred) features, or NULL */
     const int64_t *starts;      /* [degree][n_features + 1]: where each first feature begins */
     const int64_t *offsets;     /* [degree + 1]: column at which each degree begins */
     ptrdiff_t degree;           /* at least 2 */
@@ -31,7 +31,7 @@ size_t monomial_block_scratch(const rows *view, ptrdiff_t count);
 void monomial_block_open(block *b, const rows *view, ptrdiff_t start, ptrdiff_t count,
                          double *scratch);
 void monomial_block_dot(const block *b, const double *coef, double *out);
-void monomial_block_add(const block *b, const double *pull, double *gradient);
+void monomial_block_add(const block *b, const double *pointwise_gradient, double *gradient);
 void monomial_block_add_squares(const block *b, const double *share, const double *mean,
                                 double *squares, double *drift);
 void monomial_block_copy(const block *b, const submatrix *p, double *out, ptrdiff_t ld);

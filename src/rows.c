@@ -1,4 +1,4 @@
-/* Views of rows and the two operations on a block of them: product and adjoint. */
+/* Views of rows and the two operations on a block of them: product and rmatvec. */
 #include "rows.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "monomials.h"
 
 enum {
-    NARROW_QUADS = 4,   /* rows of at most so many quads are summed in registers */
+    NARROW_VECTORS = 4,   /* rows of at most so many vectors are summed in registers */
     NARROW_ROWS = 128,  /* in a block of such */
     MOST_COLUMNS = 8    /* read at a time where a column's numbers lie side by side */
 };
@@ -48,7 +48,7 @@ static ptrdiff_t item_size(const rows *view)
 
 static int is_narrow(const rows *view)
 {
-    return view->n_columns <= 4 * NARROW_QUADS;
+    return view->n_columns <= 4 * NARROW_VECTORS;
 }
 
 void rows_choose_kind(rows *view)
@@ -178,34 +178,35 @@ static double total(ptrdiff_t count, const double *restrict x)
     return count % 2 ? s0 + s1 + x[count - 1] : s0 + s1;
 }
 
-void block_add(const block *b, const double *pull, double *gradient)
+void block_add(const block *b, const double *pointwise_gradient, double *gradient)
 {
-    gradient[b->rows->n_columns] += total(b->count, pull);
+    gradient[b->rows->n_columns] += total(b->count, pointwise_gradient);
     if (b->kind == ROWS_MONOMIALS) {
-        monomial_block_add(b, pull, gradient);
+        monomial_block_add(b, pointwise_gradient, gradient);
     } else if (b->kind != ROWS_SPARSE) {
-        if (b->is_float) dense_add_float(b, pull, gradient);
-        else dense_add_double(b, pull, gradient);
+        if (b->is_float) dense_add_float(b, pointwise_gradient, gradient);
+        else dense_add_double(b, pointwise_gradient, gradient);
     } else if (b->is_float) {
-        if (b->rows->wide_columns) sparse_add_float_wide(b, pull, gradient);
-        else sparse_add_float_narrow(b, pull, gradient);
+        if (b->rows->wide_columns) sparse_add_float_wide(b, pointwise_gradient, gradient);
+        else sparse_add_float_narrow(b, pointwise_gradient, gradient);
     } else {
-        if (b->rows->wide_columns) sparse_add_double_wide(b, pull, gradient);
-        else sparse_add_double_narrow(b, pull, gradient);
+        if (b->rows->wide_columns) sparse_add_double_wide(b, pointwise_gradient, gradient);
+        else sparse_add_double_narrow(b, pointwise_gradient, gradient);
     }
 }
 
-void block_add_dot(const block *done, const double *pull, double *gradient, const block *next,
-                   const double *coef, double *out)
+void block_add_dot(const block *done, const double *pointwise_gradient, double *gradient,
+                   const block *next, const double *coef, double *out)
 {
     int alike = done->count == next->count && done->spread == next->spread
              && done->count % 4 == 0;
     if (!is_narrow(done->rows) && alike) {
-        gradient[done->rows->n_columns] += total(done->count, pull);
-        if (done->is_float) dense_add_dot_float(done, pull, next, coef, gradient, out);
-        else dense_add_dot_double(done, pull, next, coef, gradient, out);
+        gradient[done->rows->n_columns] += total(done->count, pointwise_gradient);
+        if (done->is_float)
+            dense_add_dot_float(done, pointwise_gradient, next, coef, gradient, out);
+        else dense_add_dot_double(done, pointwise_gradient, next, coef, gradient, out);
     } else {
-        block_add(done, pull, gradient);
+        block_add(done, pointwise_gradient, gradient);
         block_dot(next, coef, out);
     }
 }

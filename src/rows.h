@@ -6,7 +6,7 @@
  *     block_open(&block, rows, start, count, scratch);
  *     block_dot(&block, coef, f);            f_i  = z_i . coef[:n] + coef[n]
  *     ... per-sample arithmetic on count numbers ...
- *     block_add(&block, pull, gradient);     gradient += [Z 1]^T pull
+ *     block_add(&block, pointwise_gradient, gradient);     gradient += [Z 1]^T pointwise_gradient
  *
  * Everything above these functions is written once for dense rows of either type, order and
  * stride, and for sparse rows of either type of value and of index. Sums are in double.
@@ -84,13 +84,13 @@ void block_open_spread(block *b, const rows *view, ptrdiff_t start, ptrdiff_t ru
 /* out_i = z_i . coef[:n] + coef[n] for the rows of the block. */
 void block_dot(const block *b, const double *coef, double *out);
 
-/* gradient += [Z 1]^T pull. */
-void block_add(const block *b, const double *pull, double *gradient);
+/* gradient += [Z 1]^T pointwise_gradient. */
+void block_add(const block *b, const double *pointwise_gradient, double *gradient);
 
 /* Both at once for two blocks, so that the memory of one is on its way during the arithmetic of the
  * other. Only for rows read in place: elsewhere, opening a block closes the one before it. */
-void block_add_dot(const block *done, const double *pull, double *gradient, const block *next,
-                   const double *coef, double *out);
+void block_add_dot(const block *done, const double *pointwise_gradient, double *gradient,
+                   const block *next, const double *coef, double *out);
 
 /* drift_j += sum_i share_i (z_ij - mean_j) and squares_j of its squares, dense blocks only. */
 void block_add_squares(const block *b, const double *share, const double *mean, double *squares,

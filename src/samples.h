@@ -1,6 +1,6 @@
-/* What happens to the samples of a block between their scores and their pull on the gradient.
+/* What happens to the samples of a block between their scores and their part of the gradient.
  *
- * kernels/numpy_spectral.py holds the formulas, and says why the unknown is the ratio
+ * kernels/numpy_spectral.py holds the formulas, and says why the unknown is the scaled multiplier
  * mu = lambda / q.
  */
 #ifndef ENTROPIC_SAMPLES_H
@@ -22,35 +22,40 @@ typedef struct {
 } samples;
 
 /* Sums over samples (numpy_spectral._Loop._measure), in this order. */
-enum { SUM_NORM, SUM_SS, SUM_SY, SUM_YY, SUM_GG, SUM_MODEL, SUM_BENT, SUMS };
+enum { SUM_NORM, SUM_SS, SUM_SY, SUM_YY, SUM_GG, SUM_MODEL, SUM_CURVATURE, SUMS };
 
 typedef struct {
     double at[SUMS];
 } sums;
 
 /* Whether the residual can move the multiplier: not where lambda >= 0 holds it, nor at weight 0. */
-static ALWAYS_INLINE double free_part(double ratio, double residual, double weight, int inequality)
+static ALWAYS_INLINE double free_part(double multiplier, double residual, double weight,
+                                      int inequality)
 {
-    double kept = inequality && ratio <= 0.0 && residual > 0.0 ? 0.0 : residual;
+    double kept = inequality && multiplier <= 0.0 && residual > 0.0 ? 0.0 : residual;
     return weight > 0.0 ? kept : 0.0;
 }
 
 /* How far a full step goes. */
-static ALWAYS_INLINE double full_move(double ratio, double gradient, double step, int inequality)
+static ALWAYS_INLINE double full_move(double multiplier, double gradient, double step,
+                                      int inequality)
 {
     double move = -step * gradient;
-    return inequality && move < -ratio ? -ratio : move;
+    return inequality && move < -multiplier ? -multiplier : move;
 }
 
-/* Take the share of the step, turn scores into residual and pull, and add to the sums. */
-void samples_residuals(const samples *s, const double *margin, const double *scores, double *ratio,
-                       double *residual, double *pull, sums *out);
+/* Take the share of the step, turn scores into residual and gradient, and add to the sums. */
+void samples_residuals(const samples *s, const double *margin, const double *scores,
+                       double *scaled_multipliers, double *primal_residual,
+                       double *pointwise_gradient, sums *out);
 
 /* sum q (e^-mu + slack/2 mu^2 - mu y) at the share of the step; margin receives e^-mu. */
-double samples_value(const samples *s, const double *ratio, const double *residual, double *margin);
+double samples_value(const samples *s, const double *scaled_multipliers,
+                     const double *primal_residual, double *margin);
 
 /* sum q g, with g each sample's part of the duality gap (numpy_spectral.row_gaps). */
-double samples_gap(const loss *l, ptrdiff_t n, const double *weights, const double *ratio,
-                   const double *margin, const double *residual);
+double samples_gap(const loss *l, ptrdiff_t n, const double *weights,
+                   const double *scaled_multipliers, const double *margin,
+                   const double *primal_residual);
 
 #endif

@@ -3,8 +3,8 @@
  * Include with T (value), INDEX (column) and NAME (a suffix for functions) defined. Repeated
  * columns simply add up, and the order of the entries does not matter.
  *
- * Up to three entries that whole fours leave over are taken as three, some of their products as zero: a
- * processor cannot foresee how many there are, and waits longer for a wrong guess.
+ * Up to three entries that whole fours leave over are taken as three, some of their products as
+ * zero: a processor cannot foresee how many there are, and waits longer for a wrong guess.
  */
 
 static void NAME(sparse_dot)(const block *b, const double *restrict coef, double *restrict out)
@@ -35,7 +35,7 @@ static void NAME(sparse_dot)(const block *b, const double *restrict coef, double
     }
 }
 
-static void NAME(sparse_add)(const block *b, const double *restrict pull,
+static void NAME(sparse_add)(const block *b, const double *restrict pointwise_gradient,
                              double *restrict gradient)
 {
     const rows view = *b->rows;
@@ -45,7 +45,7 @@ static void NAME(sparse_add)(const block *b, const double *restrict pull,
     ptrdiff_t k = row_start(&view, start);
     for (ptrdiff_t i = 0; i < count; i++) {
         const ptrdiff_t end = row_start(&view, start + i + 1);
-        const double p = pull[i];
+        const double p = pointwise_gradient[i];
         if (p != 0) {
             for (; k + 4 <= end; k += 4) {
                 gradient[columns[k]] += values[k] * p;

@@ -10,21 +10,21 @@ static void NAME(add_pairs)(const pairs *p)
     const rows *view = p->view;
     const T *restrict values = (const T *)view->values;
     const INDEX *restrict columns = (const INDEX *)view->columns;
-    const double *restrict bends = p->bend;
+    const double *restrict hessian_weights = p->hessian_weights;
     ptrdiff_t n = view->n_columns + 1, low = p->low, high = p->high;
     for (ptrdiff_t i = 0; i < p->count; i++) {
         ptrdiff_t begin = row_start(view, p->first + i), end = row_start(view, p->first + i + 1);
-        double bend = bends[i];
-        if (bend == 0) continue;
+        double weight = hessian_weights[i];
+        if (weight == 0) continue;
         for (ptrdiff_t k = begin; k < end; k++) {
             ptrdiff_t column = columns[k];
             if (column < low || column >= high) continue;
-            double pull = bend * values[k];
+            double part = weight * values[k];
             double *restrict into = p->matrix + column * n;
-            for (ptrdiff_t l = begin; l < k; l++) into[columns[l]] += pull * values[l];
-            into[column] += 0.5 * pull * values[k];
-            into[n - 1] += pull;
+            for (ptrdiff_t l = begin; l < k; l++) into[columns[l]] += part * values[l];
+            into[column] += 0.5 * part * values[k];
+            into[n - 1] += part;
         }
-        if (low < high && high == n) p->matrix[n * n - 1] += 0.5 * bend;
+        if (low < high && high == n) p->matrix[n * n - 1] += 0.5 * weight;
     }
 }

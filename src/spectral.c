@@ -81,8 +81,8 @@ static double search(const spectral_rule *rule, dual *at, double reference, doub
         if (value <= reference + ARMIJO * share * at->slope + noise) return share;
         double shrink = 0.5;
         if (rule->adaptive) {
-            double bend = value - at->value - share * at->slope;
-            shrink = bend > 0 ? -0.5 * share * at->slope / bend : 0.1;
+            double excess = value - at->value - share * at->slope;
+            shrink = excess > 0 ? -0.5 * share * at->slope / excess : 0.1;
             shrink = fmin(fmax(shrink, 0.1), 0.5);
         }
         share *= shrink;
@@ -90,11 +90,12 @@ static double search(const spectral_rule *rule, dual *at, double reference, doub
     return 0.0;
 }
 
-spectral_status spectral_iterate(const dual_problem *problem, double *ratio, double *tau,
-                                 double *residual, const spectral_rule *rule, spectral_ears ears,
-                                 double *record, ptrdiff_t capacity, spectral_result *result)
+spectral_status spectral_iterate(const dual_problem *problem, double *scaled_multipliers,
+                                 double *tau, double *primal_residual, const spectral_rule *rule,
+                                 spectral_callback callback, double *record, ptrdiff_t capacity,
+                                 spectral_result *result)
 {
-    dual *at = dual_new(problem, ratio, tau, residual);
+    dual *at = dual_new(problem, scaled_multipliers, tau, primal_residual);
     if (!at) return SPECTRAL_NO_MEMORY;
     history past = {record, capacity, 0, 1};
     recent values = {.room = rule->memory}, shorts = {.room = SHORT_STEPS};
@@ -130,7 +131,7 @@ spectral_status spectral_iterate(const dual_problem *problem, double *ratio, dou
         } else if (at->fall <= noise) {
             stalled++;
         }
-        int asked = ears.report ? ears.report(ears.self, figures) : 0;
+        int asked = callback.call ? callback.call(callback.self, figures) : 0;
         if (asked) {
             status = asked > 0 ? SPECTRAL_INTERRUPTED : SPECTRAL_ABANDONED;
             break;

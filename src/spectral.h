@@ -13,8 +13,8 @@ typedef enum {
     SPECTRAL_CONVERGED,
     SPECTRAL_MAX_ITER,
     SPECTRAL_PRECISION,
-    SPECTRAL_INTERRUPTED,   /* the report asked to stop */
-    SPECTRAL_ABANDONED,     /* a report failed, or chunks_stopped */
+    SPECTRAL_INTERRUPTED,   /* the callback asked to stop */
+    SPECTRAL_ABANDONED,     /* a callback failed, or chunks_stopped */
     SPECTRAL_NO_MEMORY
 } spectral_status;
 
@@ -29,11 +29,11 @@ typedef struct {
 
 enum { SPECTRAL_MEMORY = 64 };
 
-/* What the caller wants to hear. `report` may be NULL: 1 stops, -1 is a failure. */
+/* What is called with the figures of a step, or NULL: 1 stops, -1 is a failure. */
 typedef struct {
     void *self;
-    int (*report)(void *self, const double *figures);
-} spectral_ears;
+    int (*call)(void *self, const double *figures);
+} spectral_callback;
 
 typedef struct {
     long long n_iter;
@@ -42,8 +42,9 @@ typedef struct {
 } spectral_result;
 
 /* Minimise. `record` holds `capacity` rows of figures and is thinned when full. */
-spectral_status spectral_iterate(const dual_problem *problem, double *ratio, double *tau,
-                                 double *residual, const spectral_rule *rule, spectral_ears ears,
-                                 double *record, ptrdiff_t capacity, spectral_result *result);
+spectral_status spectral_iterate(const dual_problem *problem, double *scaled_multipliers,
+                                 double *tau, double *primal_residual, const spectral_rule *rule,
+                                 spectral_callback callback, double *record, ptrdiff_t capacity,
+                                 spectral_result *result);
 
 #endif

@@ -31,21 +31,22 @@ cdef extern from "spectral.h" nogil:
         int adaptive, memory
         double first, goal_gap, goal_norm
         long long max_iter
-    ctypedef struct spectral_ears:
+    ctypedef struct spectral_callback:
         void *self
-        int (*report)(void *self, const double *figures) noexcept nogil
+        int (*call)(void *self, const double *figures) noexcept nogil
     ctypedef struct spectral_result:
         long long n_iter
         double n_reads, gap, objective, gradient_norm
         ptrdiff_t n_recorded
     spectral_status spectral_iterate "IN_USE(spectral_iterate)"(
-        const dual_problem *problem, double *ratio, double *tau, double *residual,
-        const spectral_rule *rule, spectral_ears ears, double *record, ptrdiff_t capacity,
+        const dual_problem *problem, double *scaled_multipliers, double *tau,
+        double *primal_residual,
+        const spectral_rule *rule, spectral_callback callback, double *record, ptrdiff_t capacity,
         spectral_result *result)
 
 
-cdef class Ears:
-    """What the iteration tells while it runs, and the exception that ended it."""
+cdef class Caller:
+    """A callback of Python's, and the exception with which it ended the iteration."""
 
     cdef object callback, error
 
@@ -53,18 +54,18 @@ cdef class Ears:
         self.callback = callback
 
 
-cdef int report(void *ears, const double *figures) noexcept with gil:
+cdef int call_python(void *caller, const double *figures) noexcept with gil:
     try:
         told = [figures[k] for k in range(SPECTRAL_FIGURES - 1)]
-        return 1 if (<Ears>ears).callback(*told) else 0
+        return 1 if (<Caller>caller).callback(*told) else 0
     except BaseException as error:
-        (<Ears>ears).error = error
+        (<Caller>caller).error = error
         return -1
 
 
 def iterate(
-    RowView view not None, design, target, box, double[::1] ratio not None, double[::1] tau not None,
-    double[::1] residual not None, rule, *, double goal_gap, double goal_norm,
+    RowView view not None, design, target, box, double[::1] scaled_multipliers not None,
+    double[::1] tau not None, double[::1] primal_residual not None, rule, *, double goal_gap, double goal_norm,
     long long max_iter, double[:, ::1] record not None, int n_threads=1, callback=None,
 ):
     """The spectral iteration on the rows of a view."""
@@ -74,8 +75,8 @@ def iterate(
     cdef const double[::1] lower = box.lower, upper = box.upper
     cdef const double[::1] centre = box.centre, half_width = box.half_width
     cdef ptrdiff_t m = view.rows.n_samples, n = design.n_features
-    if ratio.shape[0] != m or residual.shape[0] != m or tau.shape[0] != n:
-        raise ValueError("ratio, residual and tau must fit the design.")
+    if scaled_multipliers.shape[0] != m or primal_residual.shape[0] != m or tau.shape[0] != n:
+        raise ValueError("scaled_multipliers, primal_residual and tau must fit the design.")
     for length in (len(sign), len(weights), len(offset)):
         if length not in (1, m):
             raise ValueError("sign, weights and offset must have one number a sample, or one.")
@@ -104,21 +105,21 @@ def iterate(
     cdef spectral_rule chosen
     chosen.adaptive, chosen.memory, chosen.first = rule.adaptive, rule.memory, rule.first
     chosen.goal_gap, chosen.goal_norm, chosen.max_iter = goal_gap, goal_norm, max_iter
-    cdef Ears listener = Ears(callback)
-    cdef spectral_ears ears
-    ears.self = <void *>listener
-    ears.report = NULL
+    cdef Caller caller = Caller(callback)
+    cdef spectral_callback called
+    called.self = <void *>caller
+    called.call = NULL
     if callback is not None:
-        ears.report = report
+        called.call = call_python
     cdef spectral_result result
     cdef spectral_status status
     with nogil:
         status = spectral_iterate(
-            &problem, &ratio[0], &tau[0], &residual[0], &chosen, ears, &record[0, 0],
+            &problem, &scaled_multipliers[0], &tau[0], &primal_residual[0], &chosen, called, &record[0, 0],
             record.shape[0], &result)
     check(-1 if status == SPECTRAL_NO_MEMORY else 0)
-    if listener.error is not None:
-        raise listener.error
+    if caller.error is not None:
+        raise caller.error
     return dict(
         status={
             SPECTRAL_CONVERGED: "converged",

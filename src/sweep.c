@@ -9,9 +9,9 @@
 /* What a sweep works with: its arguments, and memory that each_chunk's body finds its way in. */
 typedef struct {
     const rows *view;
-    const double *coef, *bend;              /* per column, per sample */
+    const double *coef, *per_sample; /* per column; Hessian weights or pointwise gradient */
     const target *target;
-    double *out, *reach, *log_margins, *bends;  /* per sample */
+    double *out, *functional_margins, *log_margins, *hessian_weights;  /* per sample */
     partials partials;
     int with_curvature;
 } sweep;
@@ -26,15 +26,15 @@ static int walk_first(walk *w, block *b, const double *coef, double *f)
 
 /* Adds a block's part to the gradient and goes on to the next block, with its products. Returns
  * whether there is one. */
-static int walk_on(walk *w, block *b, const double *pull, double *gradient, const double *coef,
-                   double *f)
+static int walk_on(walk *w, block *b, const double *pointwise_gradient, double *gradient,
+                   const double *coef, double *f)
 {
     block done = *b;
     if (w->view->kind == ROWS_CONTIGUOUS && walk_next(w, b)) {
-        block_add_dot(&done, pull, gradient, b, coef, f);
+        block_add_dot(&done, pointwise_gradient, gradient, b, coef, f);
         return 1;
     }
-    block_add(&done, pull, gradient);
+    block_add(&done, pointwise_gradient, gradient);
     return walk_first(w, b, coef, f);
 }
 
@@ -71,9 +71,9 @@ int sweep_scores(const rows *view, const double *coef, int n_threads, double *ou
     return status;
 }
 
-/* reach = sign f - offset for the samples of a block. */
-static void reach_block(const target *t, const block *b, const double *restrict f,
-                        double *restrict reach)
+/* functional_margins = sign f - offset for the samples of a block. */
+static void functional_margin_block(const target *t, const block *b, const double *restrict f,
+                                    double *restrict functional_margins)
 {
     EACH_RUN(*b, begin, at) {
         const int8_t *restrict sign = t->sign + begin * t->sign_step;
@@ -81,19 +81,25 @@ static void reach_block(const target *t, const block *b, const double *restrict 
         const double one_sign = *sign, one_offset = *offset;
         const ptrdiff_t end = at + b->run;
         if (t->sign_step && t->offset_step)
-            for (ptrdiff_t i = at; i < end; i++) reach[i] = sign[i - at] * f[i] - offset[i - at];
+            for (ptrdiff_t i = at; i < end; i++)
+                functional_margins[i] = sign[i - at] * f[i] - offset[i - at];
         else if (t->sign_step)
-            for (ptrdiff_t i = at; i < end; i++) reach[i] = sign[i - at] * f[i] - one_offset;
+            for (ptrdiff_t i = at; i < end; i++)
+                functional_margins[i] = sign[i - at] * f[i] - one_offset;
         else if (t->offset_step)
-            for (ptrdiff_t i = at; i < end; i++) reach[i] = one_sign * f[i] - offset[i - at];
+            for (ptrdiff_t i = at; i < end; i++)
+                functional_margins[i] = one_sign * f[i] - offset[i - at];
         else
-            for (ptrdiff_t i = at; i < end; i++) reach[i] = one_sign * f[i] - one_offset;
+            for (ptrdiff_t i = at; i < end; i++)
+                functional_margins[i] = one_sign * f[i] - one_offset;
     }
 }
 
-/* pull = sign weights log_margins for the same samples. */
-static void pull_block(const target *t, const block *b, const double *restrict weights,
-                       const double *restrict log_margins, double *restrict pull)
+/* pointwise_gradient = sign weights log_margins for the same samples. */
+static void pointwise_gradient_block(const target *t, const block *b,
+                                     const double *restrict weights,
+                                     const double *restrict log_margins,
+                                     double *restrict pointwise_gradient)
 {
     EACH_RUN(*b, begin, at) {
         const int8_t *restrict sign = t->sign + begin * t->sign_step;
@@ -101,9 +107,10 @@ static void pull_block(const target *t, const block *b, const double *restrict w
         const ptrdiff_t end = at + b->run;
         if (t->sign_step)
             for (ptrdiff_t i = at; i < end; i++)
-                pull[i] = sign[i - at] * weights[i] * log_margins[i];
+                pointwise_gradient[i] = sign[i - at] * weights[i] * log_margins[i];
         else
-            for (ptrdiff_t i = at; i < end; i++) pull[i] = one_sign * weights[i] * log_margins[i];
+            for (ptrdiff_t i = at; i < end; i++)
+                pointwise_gradient[i] = one_sign * weights[i] * log_margins[i];
     }
 }
 
@@ -111,9 +118,10 @@ static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     sweep *s = work;
     double *value = partial(&s->partials, chunk), *gradient = value + 1;
-    double f[BLOCK_LIMIT], reach[BLOCK_LIMIT], slope[BLOCK_LIMIT], pull[BLOCK_LIMIT];
-    double bend[BLOCK_LIMIT], weights[BLOCK_LIMIT];
-    double *bends = s->with_curvature || s->bends ? bend : NULL;
+    double f[BLOCK_LIMIT], functional_margins[BLOCK_LIMIT], slope[BLOCK_LIMIT],
+        pointwise_gradient[BLOCK_LIMIT];
+    double hessian_weights[BLOCK_LIMIT], weights[BLOCK_LIMIT];
+    double *wanted = s->with_curvature || s->hessian_weights ? hessian_weights : NULL;
     const target *t = s->target;
     curvature_sum sum;
     block b;
@@ -122,28 +130,33 @@ static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
         curvature_begin(&sum, s->view, gradient + s->view->n_columns + 1, w.more);
     for (ptrdiff_t i = 0; i < BLOCK_LIMIT; i++) weights[i] = t->weights[0];
     for (int more = walk_first(&w, &b, s->coef, f); more;
-         more = walk_on(&w, &b, pull, gradient, s->coef, f)) {
-        reach_block(t, &b, f, reach);
+         more = walk_on(&w, &b, pointwise_gradient, gradient, s->coef, f)) {
+        functional_margin_block(t, &b, f, functional_margins);
         if (t->weights_step)
             EACH_RUN(b, begin, at)
                 memcpy(weights + at, t->weights + begin, (size_t)b.run * sizeof(double));
-        *value += loss_block(&t->loss, b.count, reach, weights, slope, bends);
-        pull_block(t, &b, weights, slope, pull);
-        if (s->with_curvature) curvature_add(&sum, &b, bend);
-        keep(&b, reach, s->reach);
+        *value += loss_block(&t->loss, b.count, functional_margins, weights, slope, wanted);
+        pointwise_gradient_block(t, &b, weights, slope, pointwise_gradient);
+        if (s->with_curvature) curvature_add(&sum, &b, hessian_weights);
+        keep(&b, functional_margins, s->functional_margins);
         keep(&b, slope, s->log_margins);
-        keep(&b, bend, s->bends);
+        keep(&b, hessian_weights, s->hessian_weights);
     }
     if (s->with_curvature) curvature_end(&sum);
 }
 
 int sweep_evaluate(const rows *view, const double *coef, const target *t, int n_threads,
-                   double *value, double *gradient, double *curvature, double *reach,
-                   double *log_margins, double *bend)
+                   double *value, double *gradient, double *curvature, double *functional_margins,
+                   double *log_margins, double *hessian_weights)
 {
     size_t size = (size_t)view->n_columns + 1, square = curvature ? size * size : 0;
-    sweep s = {.view = view, .coef = coef, .target = t, .reach = reach,
-               .log_margins = log_margins, .bends = bend, .with_curvature = curvature != NULL};
+    sweep s = {.view = view,
+               .coef = coef,
+               .target = t,
+               .functional_margins = functional_margins,
+               .log_margins = log_margins,
+               .hessian_weights = hessian_weights,
+               .with_curvature = curvature != NULL};
     plan plan = plan_chunks(view, (ptrdiff_t)(size + square));
     if (curvature && plan.block_rows > CURVATURE_ROWS) plan.block_rows = CURVATURE_ROWS;
     int status = partials_new(&s.partials, view, plan, 1 + size + square,
@@ -162,28 +175,29 @@ int sweep_evaluate(const rows *view, const double *coef, const target *t, int n_
     return status;
 }
 
-static void product_chunk(void *work, ptrdiff_t chunk, int worker)
+static void hessp_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     sweep *s = work;
-    double f[BLOCK_LIMIT], pull[BLOCK_LIMIT];
+    double f[BLOCK_LIMIT], pointwise_gradient[BLOCK_LIMIT];
     double *out = partial(&s->partials, chunk);
     block b;
     walk w = walk_chunk(&s->partials, chunk, worker, 1);
     for (int more = walk_first(&w, &b, s->coef, f); more;
-         more = walk_on(&w, &b, pull, out, s->coef, f))
+         more = walk_on(&w, &b, pointwise_gradient, out, s->coef, f))
         EACH_RUN(b, begin, at)
-            for (ptrdiff_t i = 0; i < b.run; i++) pull[at + i] = f[at + i] * s->bend[begin + i];
+            for (ptrdiff_t i = 0; i < b.run; i++)
+                pointwise_gradient[at + i] = f[at + i] * s->per_sample[begin + i];
 }
 
-static void adjoint_chunk(void *work, ptrdiff_t chunk, int worker)
+static void rmatvec_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     sweep *s = work;
-    double pull[BLOCK_LIMIT];
+    double pointwise_gradient[BLOCK_LIMIT];
     block b;
     for (walk w = walk_chunk(&s->partials, chunk, worker, 1); walk_next(&w, &b);) {
         EACH_RUN(b, begin, at)
-            memcpy(pull + at, s->bend + begin, (size_t)b.run * sizeof(double));
-        block_add(&b, pull, partial(&s->partials, chunk));
+            memcpy(pointwise_gradient + at, s->per_sample + begin, (size_t)b.run * sizeof(double));
+        block_add(&b, pointwise_gradient, partial(&s->partials, chunk));
     }
 }
 
@@ -201,15 +215,15 @@ static int summed_sweep(sweep *s, chunk_body body, int n_threads, double *out)
     return status;
 }
 
-int sweep_product(const rows *view, const double *bend, const double *vector, int n_threads,
-                  double *out)
+int sweep_hessp(const rows *view, const double *hessian_weights, const double *vector,
+                int n_threads, double *out)
 {
-    sweep s = {.view = view, .coef = vector, .bend = bend};
-    return summed_sweep(&s, product_chunk, n_threads, out);
+    sweep s = {.view = view, .coef = vector, .per_sample = hessian_weights};
+    return summed_sweep(&s, hessp_chunk, n_threads, out);
 }
 
-int sweep_adjoint(const rows *view, const double *pull, int n_threads, double *out)
+int sweep_rmatvec(const rows *view, const double *pointwise_gradient, int n_threads, double *out)
 {
-    sweep s = {.view = view, .bend = pull};
-    return summed_sweep(&s, adjoint_chunk, n_threads, out);
+    sweep s = {.view = view, .per_sample = pointwise_gradient};
+    return summed_sweep(&s, rmatvec_chunk, n_threads, out);
 }

@@ -18,16 +18,16 @@ typedef struct {
 
 int sweep_scores(const rows *view, const double *coef, int n_threads, double *out);
 
-/* The arrays reach, log_margins, bend are filled unless NULL. The gradient's curvature
+/* The arrays functional_margins, log_margins, hessian_weights are filled unless NULL. The curvature
  * (n_columns + 1)^2 as well, for views that curvature_fits. */
 int sweep_evaluate(const rows *view, const double *coef, const target *t, int n_threads,
-                   double *value, double *gradient, double *curvature, double *reach,
-                   double *log_margins, double *bend);
+                   double *value, double *gradient, double *curvature, double *functional_margins,
+                   double *log_margins, double *hessian_weights);
 
-int sweep_product(const rows *view, const double *bend, const double *vector, int n_threads,
-                  double *out);
+int sweep_hessp(const rows *view, const double *hessian_weights, const double *vector,
+                int n_threads, double *out);
 
-int sweep_adjoint(const rows *view, const double *pull, int n_threads, double *out);
+int sweep_rmatvec(const rows *view, const double *pointwise_gradient, int n_threads, double *out);
 
 /* weights_step as in `target`; total is the sum of all weights. */
 int sweep_moments(const rows *view, const double *weights, ptrdiff_t weights_step, double total,

@@ -16,8 +16,9 @@ enum {
     WOKEN = 2           /* helpers that a thread wakes, which wake others in their turn */
 };
 
-static const double LISTEN_EVERY = 0.1; /* seconds */
-static const double PATIENCE = 50e-6;   /* seconds to look for a helper's last chunk before sleeping */
+static const double ASK_EVERY = 0.1; /* seconds */
+static const double PATIENCE =
+    50e-6; /* seconds to look for a helper's last chunk before sleeping */
 /* Where other processes want the cores, a helper may lose its own in the midst of a chunk, and the
  * caller its own to the helper. After that the caller works alone for a while: as long as it has not
  * run, and twice that for each loss that followed the one before, up to so many times. What help
@@ -146,13 +147,13 @@ void threads_forget(void)
 
 /* ------------------------------------------------------------------------ whether to go on */
 
-static int (*listener)(void);
+static int (*callback)(void);
 static _Thread_local int stopped;
-static _Thread_local double last_heard;
+static _Thread_local double last_asked;
 
-void chunks_listen(int (*to)(void))
+void chunks_ask(int (*of)(void))
 {
-    listener = to;
+    callback = of;
 }
 
 int chunks_stopped(int forget)
@@ -180,19 +181,19 @@ static double seconds_worked(void)
     return seconds_now();
 }
 
-/* Whether it is time to listen again. */
+/* Whether it is time to ask again. */
 static int is_time(double now)
 {
-    double past = now - last_heard;
-    if (!listener || (past >= 0 && past < LISTEN_EVERY)) return 0;
-    last_heard = now;
+    double past = now - last_asked;
+    if (!callback || (past >= 0 && past < ASK_EVERY)) return 0;
+    last_asked = now;
     return 1;
 }
 
 /* Whether the calling thread is to stop. */
 static int told_to_stop(void)
 {
-    if (!stopped && is_time(seconds_now())) stopped = listener() != 0;
+    if (!stopped && is_time(seconds_now())) stopped = callback() != 0;
     return stopped;
 }
 
@@ -227,7 +228,7 @@ static void wait_for(job *j, int64_t count)
         PyThread_acquire_lock(j->all_done, WAIT_LOCK);
 }
 
-/* Chunks from `first` on, until all are done or it is time to listen: what a listener does, which
+/* Chunks from `first` on, until all are done or it is time to ask: what the callback does, which
  * may be a sweep or a fork, should find no job begun. Returns where to go on. */
 static ptrdiff_t share_out(ptrdiff_t first, ptrdiff_t n_chunks, int n_threads, chunk_body body,
                            void *work)
@@ -268,7 +269,7 @@ static ptrdiff_t share_out(ptrdiff_t first, ptrdiff_t n_chunks, int n_threads, c
         caution /= 2;
     }
     atomic_store(&j->used, 0);
-    if (pause) stopped = listener() != 0;
+    if (pause) stopped = callback() != 0;
     return first + count - rest;
 }
 

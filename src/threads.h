@@ -18,7 +18,7 @@ typedef void (*chunk_body)(void *work, ptrdiff_t chunk, int worker);
 
 /* Run all chunks, on at most n_threads threads.
  *
- * Now and then the calling thread listens whether to stop, while no helper is at work for it. Then
+ * Now and then the calling thread asks whether to stop, while no helper is at work for it. If so,
  * the chunks that remain are left out, and so are those of every later call by the same thread
  * until it has asked chunks_stopped: what they would have computed is for nobody. */
 void each_chunk(ptrdiff_t n_chunks, int n_threads, chunk_body body, void *work);
@@ -26,8 +26,8 @@ void each_chunk(ptrdiff_t n_chunks, int n_threads, chunk_body body, void *work);
 /* Whether chunks were left out by this thread; forget it, if so asked. */
 int chunks_stopped(int forget);
 
-/* Whom each_chunk asks; nonzero means stop. Nobody at first. */
-void chunks_listen(int (*listener)(void));
+/* What each_chunk calls to ask; nonzero means stop. Nothing at first. */
+void chunks_ask(int (*callback)(void));
 
 /* In the child of a fork, which has none of its parent's helpers: start anew. */
 void threads_forget(void);

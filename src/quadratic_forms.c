@@ -11,9 +11,9 @@
 #include "threads.h"
 
 enum {
-    FORM_ROWS = 256,    /* that are multiplied with the factor together */
-    FORM_BAND = 128,    /* columns of the factor that end together: a triangle is half of a square */
-    MICRO_TILE_FORM = 36/* columns of rows and factor up to which micro-tiles beat the BLAS */
+    FORM_ROWS = 256, /* that are multiplied with the factor together */
+    FORM_BAND = 128, /* columns of the factor that end together: a triangle is half of a square */
+    MICRO_TILE_FORM = 36 /* columns of rows and factor up to which micro-tiles beat the BLAS */
 };
 
 typedef struct {
@@ -133,8 +133,8 @@ void sweep_pairs(const rows *view, const double *matrix, int n_threads, double *
     each_chunk(s.plan.n_chunks, n_threads, forms_pairs, &s);
 }
 
-int sweep_quadratic(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
-                    double *out)
+int sweep_quadratic_forms(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
+                          double *out)
 {
     int sparse = view->kind == ROWS_SPARSE;
     forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = factor, .out = out,
