@@ -12,6 +12,13 @@
 #define ALWAYS_INLINE inline
 #endif
 
+/* Before a function whose loops are too short for what vectors cost before and after them. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define SCALAR __attribute__((optimize("no-tree-vectorize")))
+#else
+#define SCALAR
+#endif
+
 /* Ask for what lies some bytes after an address, where the processor cannot foresee its use. */
 #ifdef __GNUC__
 #define PREFETCH(address, bytes) \

@@ -7,7 +7,7 @@
  * zero: a processor cannot foresee how many there are, and waits longer for a wrong guess.
  */
 
-static void NAME(sparse_dot)(const block *b, const double *restrict coef, double *restrict out)
+SCALAR static void NAME(sparse_dot)(const block *b, const double *restrict coef, double *restrict out)
 {
     const rows view = *b->rows; /* a copy, which what is written cannot change */
     const T *restrict values = (const T *)view.values;
@@ -35,8 +35,8 @@ static void NAME(sparse_dot)(const block *b, const double *restrict coef, double
     }
 }
 
-static void NAME(sparse_add)(const block *b, const double *restrict pointwise_gradient,
-                             double *restrict gradient)
+SCALAR static void NAME(sparse_add)(const block *b, const double *restrict pointwise_gradient,
+                                    double *restrict gradient)
 {
     const rows view = *b->rows;
     const T *restrict values = (const T *)view.values;
