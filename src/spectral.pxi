@@ -65,8 +65,8 @@ cdef int call_python(void *caller, const double *figures) noexcept with gil:
 
 def iterate(
     RowView view not None, design, target, box, double[::1] scaled_multipliers not None,
-    double[::1] tau not None, double[::1] primal_residual not None, rule, *, double goal_gap, double goal_norm,
-    long long max_iter, double[:, ::1] record not None, int n_threads=1, callback=None,
+    double[::1] tau not None, double[::1] primal_residual not None, rule, *, double goal_gap,
+    double goal_norm, long long max_iter, double[:, ::1] record not None, int n_threads=1, callback=None,
 ):
     """The spectral iteration on the rows of a view."""
     cdef const double[::1] mean = design.mean, scale = design.scale
@@ -115,8 +115,8 @@ def iterate(
     cdef spectral_status status
     with nogil:
         status = spectral_iterate(
-            &problem, &scaled_multipliers[0], &tau[0], &primal_residual[0], &chosen, called, &record[0, 0],
-            record.shape[0], &result)
+            &problem, &scaled_multipliers[0], &tau[0], &primal_residual[0], &chosen, called,
+            &record[0, 0], record.shape[0], &result)
     check(-1 if status == SPECTRAL_NO_MEMORY else 0)
     if caller.error is not None:
         raise caller.error

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 enum {
-    MOST_CHUNKS = 64,
+    CHUNKS = 64,                /* enough for many threads */
+    LONGEST = 1 << 25,          /* entries of a chunk, for signals are heard between two, */
+    MOST_CHUNKS = 1024,         /* as far as so many do */
     MOST_PARTIAL = 1 << 23,     /* numbers in the partial results of all chunks, unless */
     FEW_CHUNKS = 4,             /* so many chunks, for as many threads, hold more */
     LEAST_ENTRIES = 1 << 15,
@@ -24,9 +26,11 @@ plan plan_chunks(const rows *view, ptrdiff_t size)
         least = 16 * (view->n_columns + 1);
     ptrdiff_t n_chunks = entries / least;
     if (n_chunks < 1) n_chunks = 1;
-    if (n_chunks > MOST_CHUNKS) n_chunks = MOST_CHUNKS;
+    ptrdiff_t most = entries / LONGEST < CHUNKS ? CHUNKS : entries / LONGEST;
+    if (most > MOST_CHUNKS) most = MOST_CHUNKS;
+    if (n_chunks > most) n_chunks = most;
     /* and they should take little memory, whatever the number of columns */
-    ptrdiff_t room = size > 0 ? MOST_PARTIAL / size : MOST_CHUNKS;
+    ptrdiff_t room = size > 0 ? MOST_PARTIAL / size : most;
     if (room < FEW_CHUNKS) room = FEW_CHUNKS;
     if (n_chunks > room) n_chunks = room;
     p.block_rows = block_rows(view);
