@@ -66,6 +66,19 @@ def check_writable(path):
 def write_whole(path, content):
     """Write bytes so that the file has all of them or stays as it was.
 
+    Raises
+    ------
+    ValueError
+        If the place cannot be written to.
+    """
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def whole_file(path):
+    """A binary file to write to, which takes the place of the path once all is written.
+
     A temporary file beside the target takes its place in one step. Pipes and devices, which
     have no such step, are written to directly.
 
@@ -78,12 +91,13 @@ def write_whole(path, content):
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not target.is_file():
-            target.write_bytes(content)
+            with open(target, "wb") as file:
+                yield file
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(content)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(temporary, _mode(target))

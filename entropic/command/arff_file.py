@@ -29,7 +29,7 @@ class ArffFile(TypedFile):
     """An ARFF or KEEL file, dense or sparse; its columns are what it declares them to be."""
 
     def __init__(self, content, encoding):
-        self._content, self._encoding = content, encoding
+        self.content, self._encoding = content, encoding
         self._declared, self._dates = [], {}
         names, kinds = [], []
         for number, line in self._lines():
@@ -61,14 +61,14 @@ class ArffFile(TypedFile):
             self._dates[len(self._declared) - 1] = form.replace("'", "")
             return NUMBER
         raise ValueError(
-            f"{self._content.name}, line {number}: attribute {name} is declared as "
+            f"{self.content.name}, line {number}: attribute {name} is declared as "
             f"{declaration[:40] or 'nothing'!r}, which is none of numeric, string, date and "
             "{...}; mend the line."
         )
 
     def _lines(self):
         """Pairs of number and line, without comments and blank lines."""
-        with self._content.text(self._encoding) as lines:
+        with self.content.text(self._encoding) as lines:
             for number, line in enumerate(lines, 1):
                 line = line.strip()
                 if "%" in line:

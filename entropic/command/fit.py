@@ -24,6 +24,7 @@ from .preprocessing import Preprocessing
 from .report import Report, data_lines, fit_lines, held_out_lines, notes
 from .search import BESIDES, choice_lines, classifier_for, followed
 from .source import open_source
+from .streamed import StreamedRows, is_needed
 
 # A fit that is expected to take more seconds than this says so, and shows its steps.
 LONG = 20
@@ -40,54 +41,71 @@ def fit(options):
         check_writable(options.model)
     source = open_source(options.files, dialect_of(options))
     target, dropped = _select(source, options)
-    rows = source if target is None else source.table()
-    raw = label_cells(rows, target, source)
-    labels = Labels.learn(raw, options.positive)
-    truth, _ = labels.apply(raw)
-    train, test = np.arange(len(truth)), None
-    if options.test is None and options.holdout:
-        train, test = _split(truth, options.holdout, options.seed)
-    training = rows.take(train)
-    encoder = (
-        IndexedEncoder.learn(training)
-        if target is None
-        else TableEncoder.learn(source, target, [*dropped, *source.left_out], training)
-    )
-    X = encoder.matrix(training)
-    report = Report()
-    held_out, dotted = None if test is None else rows.take(test), False
-    held_truth = None if test is None else truth[test]
+    streamed = None
+    if target is not None and is_needed(source, options):
+        streamed = StreamedRows(source, target, dropped, options)
+        encoder, labels = streamed.encoder, streamed.labels
+        held_out, held_truth = streamed.held_out, streamed.held_truth
+        n_fit = streamed.n_rows - streamed.n_held_out
+        counts, missing = streamed.counts, streamed.missing
+    else:
+        if options.batch_rows or options.checkpoint:
+            raise ValueError(
+                "--batch-rows and --checkpoint have no meaning for LIBSVM files; leave them out, "
+                "or use fit_batches with entropic.rows.batches.LibsvmFiles."
+            )
+        rows = source if target is None else source.table()
+        raw = label_cells(rows, target, source)
+        labels = Labels.learn(raw, options.positive)
+        truth, _ = labels.apply(raw)
+        train, held_out, held_truth = np.arange(len(truth)), None, None
+        if options.test is None and options.holdout:
+            train, test = _split(truth, options.holdout, options.seed)
+            held_out, held_truth = rows.take(test), truth[test]
+        training = rows.take(train)
+        encoder = (
+            IndexedEncoder.learn(training)
+            if target is None
+            else TableEncoder.learn(source, target, [*dropped, *source.left_out], training)
+        )
+        X, n_fit, missing = encoder.matrix(training), len(train), encoder.missing(training)
+        names = (labels.negative, labels.positive)
+        counts = {name: int(np.sum(truth == name)) for name in names}
+    report, dotted = Report(), False
     if options.test is not None:
         tested = open_source([options.test], dialect_of(options, encoder.reading), encoder.known)
         held_out = tested
         if target is not None:
             encoder.select(tested)
             held_out = tested.table()
-        held_X = encoder.matrix(held_out)
         held_truth, dotted = labels.apply(label_cells(held_out, target, tested))
-    elif test is not None:
-        held_X = encoder.matrix(held_out)
+    held_X = None if held_out is None else encoder.matrix(held_out)
 
-    classifier, note = _classifier(options, labels, target, X.shape)
+    classifier, note = _classifier(options, labels, target, (n_fit, encoder.n_features))
     searching = isinstance(classifier, EntropicClassifierCV)
-    if options.verbose or (not searching and _forewarned(X, classifier)):
+    if options.verbose or (streamed is None and not searching and _forewarned(X, classifier)):
         classifier.callback = _show_step
-    with warnings.catch_warnings(record=True) as caught, followed(classifier, options.verbose):
-        warnings.simplefilter("always")
-        classifier.fit(X, truth[train])
+    if streamed is not None:
+        caught = streamed.fit(classifier)
+    else:
+        with warnings.catch_warnings(record=True) as seen, followed(classifier, options.verbose):
+            warnings.simplefilter("always")
+            classifier.fit(X, truth[train])
+        caught = [" ".join(str(warning.message).split()) for warning in seen]
     classifier.preprocessing_ = Preprocessing(encoder, labels)
 
-    report.section("Data", data_lines(options, source, training, held_out, encoder, truth, labels))
+    n_held_out = 0 if held_out is None else held_out.num_rows
+    figures = dict(n_fit=n_fit, n_held_out=n_held_out, counts=counts, missing=missing)
+    report.section("Data", data_lines(options, source, encoder, labels, **figures))
     if searching:
         report.section("Search", choice_lines(classifier))
-    report.section("Fit", fit_lines(classifier, len(train)))
+    report.section("Fit", fit_lines(classifier, n_fit))
     if held_out is not None:
         certain = ~classifier.in_band(held_X) if hasattr(classifier, "band_") else None
         lines, confusion = held_out_lines(held_truth, classifier.predict(held_X), certain, labels)
         report.section("Held-out rows", lines, confusion)
     report.notes += [note] if note else []
-    report.notes += [*source.notes, *notes(encoder, training, held_out, dotted)]
-    report.notes += [" ".join(str(warning.message).split()) for warning in caught]
+    report.notes += [*source.notes, *notes(encoder, n_fit, held_out, dotted), *caught]
     if options.model is not None:
         classifier.save(options.model)
         report.section("Model", [("saved in", options.model)])

@@ -98,6 +98,19 @@ def parser():
         metavar="NAME_OR_NUMBER",
         help="column to use though it only seems to number the rows; may be repeated",
     )
+    fit.add_argument(
+        "--batch-rows",
+        type=_rows,
+        metavar="ROWS",
+        help="read so many rows at a time, in every step anew (default: the files are streamed "
+        "where their rows may not fit into memory)",
+    )
+    fit.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="stream the rows, and keep in a file what each step has found: the same command goes "
+        "on where it was broken off; removed once done",
+    )
     _add_reading(fit, "found out")
     _add_estimator(fit)
 
@@ -205,6 +218,12 @@ def _add_estimator(parser):
     add("max_iter", type=int, metavar="STEPS", help="most steps to take")
     add("n_jobs", type=int, metavar="THREADS", help="threads to use")
     group.add_argument("--verbose", action="store_true", help="each step on standard error")
+
+
+def _rows(word):
+    if not word.isascii() or not word.isdigit() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number of rows of at least 1")
+    return int(word)
 
 
 def _standardize(word):

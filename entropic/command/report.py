@@ -74,7 +74,7 @@ def _confusion_lines(classes, counts):
         yield line
 
 
-def data_lines(options, source, training, held_out, encoder, truth, labels):
+def data_lines(options, source, encoder, labels, *, n_fit, n_held_out, counts, missing):
     """The lines on what was read, and how.
 
     Parameters
@@ -82,20 +82,21 @@ def data_lines(options, source, training, held_out, encoder, truth, labels):
     options : namespace
         ``files``, and ``test``: the file of the held-out rows, if it is another one.
     source : Source or IndexedRows
-    training, held_out : Arrow table or IndexedRows
-        ``held_out`` may be None.
     encoder : TableEncoder or IndexedEncoder
-    truth : array of shape (n_rows,)
-        Classes of all rows of ``files``.
     labels : Labels
+    n_fit, n_held_out : int
+        Rows.
+    counts : dict of label to int
+        Rows of each class in ``files``.
+    missing : tuple of two int
+        Missing cells of the rows to fit, in columns of numbers and of words.
     """
-    held = 0 if held_out is None else held_out.num_rows
     negative, positive = (
-        f"{name}: {np.sum(truth == name):,}" for name in (labels.negative, labels.positive)
+        f"{name}: {counts[name]:,}" for name in (labels.negative, labels.positive)
     )
     elsewhere = f" ({options.test})" if options.test else ""
     yield "files" if len(options.files) > 1 else "file", ", ".join(options.files)
-    yield "rows", f"{training.num_rows:,} to fit, {held:,} held out{elsewhere}"
+    yield "rows", f"{n_fit:,} to fit, {n_held_out:,} held out{elsewhere}"
     yield "classes", f"{negative}, {positive} (positive)"
     if isinstance(encoder, TableEncoder):
         if encoder.reading.separator:
@@ -110,7 +111,7 @@ def data_lines(options, source, training, held_out, encoder, truth, labels):
             f"{len(encoder.numbers)} of numbers, {len(encoder.words)} of words{words}{dropped}",
         )
     yield "features", f"{encoder.n_features:,}"
-    in_numbers, in_words = encoder.missing(training)
+    in_numbers, in_words = missing
     found = [f"{in_numbers:,} of numbers, filled by the median"] if in_numbers else []
     found += [f"{in_words:,} of words, a category of their own"] if in_words else []
     if found:
@@ -136,16 +137,16 @@ def fit_lines(classifier, n_rows):
     yield "uncertain", uncertain
 
 
-def notes(encoder, training, held_out, dotted):
+def notes(encoder, n_fit, held_out, dotted):
     """What the user should know beside the figures."""
     if dotted:
         yield "the labels of the test file end in a dot, which was taken off to match."
     if isinstance(encoder, TableEncoder):
         for column in encoder.words:
-            if len(column.words) > 20 and 2 * len(column.words) > training.num_rows:
+            if len(column.words) > 20 and 2 * len(column.words) > n_fit:
                 yield (
                     f"column {column.name} has {len(column.words):,} different words in "
-                    f"{training.num_rows:,} rows; if it is an identifier, --drop it."
+                    f"{n_fit:,} rows; if it is an identifier, --drop it."
                 )
     if held_out is not None:
         if cells := sum(encoder.missing(held_out)):

@@ -73,7 +73,7 @@ class ColumnarFile(TypedFile):
     """A Parquet or Feather file."""
 
     def __init__(self, content):
-        self._content = content
+        self.content = content
         with self._guarded():
             if content.is_plain:
                 buffer = pa.memory_map(content.path)
@@ -106,7 +106,7 @@ class ColumnarFile(TypedFile):
         except (pa.ArrowException, OSError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise ValueError(
-                f"{self._content.name} is a damaged Parquet or Feather file ({reason})."
+                f"{self.content.name} is a damaged Parquet or Feather file ({reason})."
             ) from None
 
 

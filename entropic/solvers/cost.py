@@ -25,6 +25,8 @@ from entropic.rows.memory import check_memory, memory_limit
 # vectors and calls take as long.
 CHEAP_FACTOR = 6.0
 CHEAP_SECONDS = 1e-3
+# A read of rows that are only streamed takes about so many times a sweep over them in memory.
+STREAMED_FACTOR = 10
 
 
 def choose(work, limit=None):
@@ -58,7 +60,8 @@ def choose(work, limit=None):
     if not fitting:
         return "cg", None
     seconds, factor = min(fitting)
-    cheap = seconds <= max(CHEAP_FACTOR * work.sweep, CHEAP_SECONDS)
+    factor_of_sweep = CHEAP_FACTOR if work.random_access else STREAMED_FACTOR * CHEAP_FACTOR
+    cheap = seconds <= max(factor_of_sweep * work.sweep, CHEAP_SECONDS)
     return (factor if cheap else "cg"), factor
 
 

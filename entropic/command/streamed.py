@@ -1,0 +1,159 @@
+"""``entropic fit`` on files larger than memory: every step of the fit reads them anew."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from entropic.rows.memory import memory_limit
+from entropic.rows.stream import PlacedBatch
+
+from .encoding import DENSE_CELLS, TableEncoder, label_cells
+from .labels import Labels
+from .search import followed
+
+# Bytes in memory, at the most, for one of a file: text, and what columnar files compress.
+GROWTH = 6
+# Held-out rows are kept in memory.
+MOST_HELD_OUT = 100_000
+USUAL_PASSES = 12
+
+
+def is_needed(source, options):
+    """Whether the rows of a table are to be streamed: as asked, or since they may not fit."""
+    if options.batch_rows is not None or options.checkpoint is not None:
+        return True
+    contents = [getattr(file, "content", None) for file in source.files]
+    n_bytes = sum(os.path.getsize(c.path) for c in contents if c is not None and c.is_plain)
+    return GROWTH * n_bytes > memory_limit()
+
+
+class StreamedRows:
+    """The rows of a source as batches for a fit, without those that are held out.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+    labels : Labels
+    n_rows, n_held_out : int
+    counts : dict of label to int
+        Rows of each class, held-out ones included.
+    missing : tuple of two int
+        Missing cells of numbers and of words in the rows to fit.
+    held_out : Arrow table or None
+    held_truth : array or None
+    """
+
+    def __init__(self, source, target, dropped, options):
+        self.source, self.target, self.options = source, target, options
+        self.encoder = TableEncoder.learn(source, target, [*dropped, *source.left_out])
+        seen = set()
+        for batch, first in self._batches():
+            seen.update(label_cells(batch, target, source, first).tolist())
+        self.labels = Labels.learn(np.array(sorted(seen), dtype=object), options.positive)
+        self.n_rows = first + batch.num_rows
+        self.share = 0.0
+        if options.test is None and options.holdout:
+            self.share = min(options.holdout, MOST_HELD_OUT / self.n_rows)
+        self.counts = dict.fromkeys((self.labels.negative, self.labels.positive), 0)
+        self.missing, held = (0, 0), []
+        for batch, first, kept in self._split():
+            truth, _ = self.labels.apply(label_cells(batch, target, source, first))
+            for label in self.counts:
+                self.counts[label] += int(np.sum(truth == label))
+            found = self.encoder.missing(batch.filter(pa.array(kept)))
+            self.missing = tuple(a + b for a, b in zip(self.missing, found, strict=True))
+            if not kept.all():
+                held.append(pa.Table.from_batches([batch.filter(pa.array(~kept))]))
+        self.held_out = self.held_truth = None
+        if held:
+            self.held_out = pa.concat_tables(held)
+            self.held_truth, _ = self.labels.apply(label_cells(self.held_out, target, source))
+        self.n_held_out = 0 if self.held_out is None else self.held_out.num_rows
+        # one form for all batches, whatever each by itself would have
+        wide = self.n_rows * self.encoder.n_features > DENSE_CELLS
+        self.sparse = bool(self.encoder.words) and wide
+        self.progress = Progress(self.n_rows, options.verbose)
+
+    def __call__(self):
+        """The batches of rows to fit, once more."""
+        self.progress.begin()
+        for batch, first, kept in self._split():
+            X = self.encoder.matrix(batch)[kept]
+            if sp.issparse(X) != self.sparse:
+                X = sp.csr_matrix(X) if self.sparse else X.toarray()
+            truth, _ = self.labels.apply(label_cells(batch, self.target, self.source, first))
+            yield PlacedBatch.at(f"{self.source.place(first)} and on", 0, X, truth[kept])
+            self.progress.read(first + batch.num_rows)
+
+    def _batches(self):
+        """Record batches of at most as many rows as asked for, and the rows before each."""
+        first, most = 0, self.options.batch_rows
+        for batch in self.source.batches():
+            step = most or max(1, batch.num_rows)
+            for start in range(0, batch.num_rows, step):
+                part = batch.slice(start, step)
+                yield part, first
+                first += part.num_rows
+
+    def _split(self):
+        """Batches, the rows before each, and which of its rows are to be fitted."""
+        for batch, first in self._batches():
+            kept = np.ones(batch.num_rows, dtype=bool)
+            if self.share:
+                # by the place of the rows, so that every pass holds out the same
+                generator = np.random.default_rng([self.options.seed, first])
+                kept = generator.random(batch.num_rows) >= self.share
+            yield batch, first, kept
+
+    def fit(self, classifier):
+        """Fit a classifier to the rows; the messages of the warnings meanwhile."""
+        callback = classifier.callback
+
+        def told(figures):
+            self.progress.gap = figures["gap"]
+            return callback is not None and callback(figures)
+
+        classifier.callback = told
+        with (
+            warnings.catch_warnings(record=True) as caught,
+            followed(classifier, self.options.verbose),
+        ):
+            warnings.simplefilter("always")
+            classifier.fit_batches(self, checkpoint=self.options.checkpoint)
+        self.progress.end()
+        classifier.callback = None
+        return [" ".join(str(warning.message).split()) for warning in caught]
+
+
+class Progress:
+    """A line on a terminal's standard error: rows, pass, gap, and the time that is left."""
+
+    def __init__(self, n_rows, verbose):
+        self.n_rows, self.gap, self.n_passes = n_rows, None, 0
+        self.shown = verbose or sys.stderr.isatty()
+        self.started = self.last = time.monotonic()
+
+    def begin(self):
+        self.n_passes += 1
+
+    def read(self, n_rows):
+        now = time.monotonic()
+        if not self.shown or now - self.last < 0.2:
+            return
+        self.last = now
+        done = self.n_passes - 1 + n_rows / self.n_rows
+        left = (now - self.started) * max(USUAL_PASSES - done, 1 - n_rows / self.n_rows) / done
+        gap = "" if self.gap is None else f", gap a row {self.gap / self.n_rows:.1e}"
+        line = f"pass {self.n_passes}, row {n_rows:,} of {self.n_rows:,}{gap}, {left:.0f} s left"
+        print(f"\r{line:<79}", end="", file=sys.stderr, flush=True)
+
+    def end(self):
+        if self.shown:
+            print(f"\r{'':<79}\r", end="", file=sys.stderr, flush=True)
