@@ -40,8 +40,9 @@ class Outcome:
     objective : float
         Psi(w, b), the value minimised.
     dual_gap : float
-        Duality gap with all that rounding may hide in it: at least the distance of
-        ``objective`` to the optimum.
+        Duality gap with what rounding may hide in it: no less than the distance of ``objective``
+        to the optimum; with ``slack=0``, where margins miss their constraint by the residual, to
+        first order (docs/mathematics.md, section 4.2).
     residual_norm : float
         ``||D w - b - y||_2``, for the inequality form of its violated part only.
     separation : float
