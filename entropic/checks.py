@@ -1,4 +1,4 @@
-"""Every input error, in one place: one sentence that names the argument, the place, the remedy."""
+"""Errors of arguments: one sentence that names the argument, the place and the remedy."""
 
 from __future__ import annotations
 

@@ -14,9 +14,6 @@ from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import replace
 
-import dask
-import dask.array as da
-import distributed
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
@@ -28,6 +25,15 @@ from .rows.parts import fold
 from .rows.stream import Batches, PlacedBatch, as_matrix
 from .rows.survey import Survey
 from .uncertainty.mixin import _learned
+
+try:
+    import dask
+    import dask.array as da
+    import distributed
+except ImportError as error:
+    raise ImportError(
+        f"{error.name} is missing; pip install 'entropic-classifier[dask]' brings it."
+    ) from error
 
 # Seconds for which a cluster may be without a worker before a fit gives up.
 PATIENCE = 30.0

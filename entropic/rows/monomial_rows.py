@@ -113,7 +113,9 @@ class MonomialRows:
         if self.columns is not None or self.listing.degree == 1:
             return None
         starts = np.array(self.listing.starts)
-        features = self.base.compiled_view(views)
+        features = getattr(self.base, "compiled_view", lambda views: None)(views)
+        if features is None:
+            return None
         return views.monomials(
             features, starts, self.listing.offsets, self.listing.shift, self.inverse_scale
         )

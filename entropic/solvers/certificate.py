@@ -11,7 +11,7 @@ rows with an allowance for every rounding on the way, so that they are proofs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Bracket:
     margin: float
     margin_bound: float
     coef: np.ndarray
-    multipliers: np.ndarray
+    multipliers: np.ndarray = field(repr=False)
     tolerance: float
 
     @property

@@ -68,8 +68,8 @@ class Outcome:
     """
 
     coef: np.ndarray
-    margins: np.ndarray
-    multipliers: np.ndarray
+    margins: np.ndarray = field(repr=False)
+    multipliers: np.ndarray = field(repr=False)
     objective: float
     dual_gap: float
     residual_norm: float
