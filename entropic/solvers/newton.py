@@ -95,7 +95,7 @@ def newton(
         if following is None:
             at = search.with_samples(at)
             certificate = goal and goal.certify(at.state, at.evaluation)
-            reached = near and (certificate is None or certificate.reached)
+            reached = near if certificate is None else certificate.reached
             stopped = Status.CONVERGED if reached else Status.PRECISION
             break
         certificate = None
