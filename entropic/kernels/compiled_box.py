@@ -1,4 +1,4 @@
-"""The box of the coefficients, compiled: entropy.py holds its formulas."""
+"""The box of the coefficients, compiled: box.py holds its formulas."""
 
 from __future__ import annotations
 

@@ -538,10 +538,11 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
-@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2, 0.5, 1.0, 1.5])
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2, 0.5, 1.0, 1.5, 4.0])
 def test_an_interruption_while_libraries_load_is_one_line(write, seconds):
-    X = np.random.default_rng(0).normal(size=(1000, 20)).round(2)
-    path = write(as_csv([[*row, index % 2] for index, row in enumerate(X)]))
+    X = np.random.default_rng(0).normal(size=(20000, 20)).round(2)
+    names = [*(f"x{column}" for column in range(20)), "y"]
+    path = write(as_csv([[*row, index % 2] for index, row in enumerate(X)], names))
     process = subprocess.Popen(
         [sys.executable, "-c", ENDLESS, "fit", path, "--target", "-1", "--degree", "3",
          "--tol", "0", "--max-iter", "1000000", "--solver", "spectral"],
