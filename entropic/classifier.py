@@ -93,6 +93,8 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
     intercept_ : array of shape (1,)
         ``decision_function(X) == X @ coef_.T + intercept_`` in the units of X; above degree 1
         ``== monomials_.transform(X) @ coef_.T + intercept_``.
+    scaled_coef_, scaled_intercept_ : arrays of the shapes of ``coef_`` and ``intercept_``
+        The same before scaling is taken back: what the box bounds.
     monomials_ : Monomials
         Where X is standardised, of the standardised features: in raw ones the terms of a
         polynomial far from zero cancel, and its coefficients would have no digits left.
@@ -350,6 +352,8 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         if design.rows.centre is not None:
             coef[-1] -= design.rows.centre @ coef[:-1]
         self.coef_, self.intercept_ = coef[None, :-1], coef[-1:]
+        scaled = outcome.coef if self.fit_intercept else np.append(outcome.coef, 0.0)
+        self.scaled_coef_, self.scaled_intercept_ = scaled[None, :-1], scaled[-1:]
         self._state = outcome.state
         self.multipliers_ = outcome.multipliers
         self.status_, self.converged_ = str(outcome.status), outcome.converged
@@ -426,6 +430,10 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
             self.intercept_, "f", 1
         ):
             raise ValueError("its coefficients have the wrong shape")
+        for name in ("scaled_coef_", "scaled_intercept_"):
+            own, like = vars(self).get(name), getattr(self, name.removeprefix("scaled_"))
+            if own is not None and not checks.is_array(own, "f", *like.shape):
+                raise ValueError(f"its {name} has the wrong shape")
         if names is not None and not checks.is_array(names, "O", n_features):
             raise ValueError("its names of features are damaged")
         if type(self.monomials_) is not Monomials:
