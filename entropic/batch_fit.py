@@ -11,6 +11,7 @@ from .features.parted import Found, PartedRows
 from .features.scaling import recipe_of
 from .kernels.library_threads import one_library_thread
 from .kernels.loss import Loss
+from .rollback import all_or_nothing
 from .rows.journal import Journal
 from .rows.parts import LocalParts, PartedSweep, Totals, View
 from .rows.stream import Batches
@@ -64,7 +65,7 @@ class BatchFitMixin:
         local = LocalParts(Batches(batches, self._check_columns))
         options = {name: self.get_params(deep=False)[name] for name in self._names_of_the_problem()}
         parts = local if checkpoint is None else Journal(local, checkpoint, options)
-        with one_library_thread:
+        with all_or_nothing(self), one_library_thread:
             sweep, box, outcome, found = self._solve_parts(parts, classes)
             self._keep(outcome, sweep.design)
             self._learn_of_parts(sweep, box, outcome, found)

@@ -21,6 +21,7 @@ from .kernels.library_threads import one_library_thread
 from .kernels.loss import Loss
 from .kernels.threads import effective_threads
 from .model_format import save, stored
+from .rollback import all_or_nothing
 from .rows.sweep import Sweep, sweeps
 from .rows.target import Target
 from .solvers.outcome import Status
@@ -207,9 +208,11 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         Raises
         ------
         ValueError
-            If X, y, weights or a parameter cannot be used; the message says where and why.
+            If X, y, weights or a parameter cannot be used; the message says where and why. After
+            any error the estimator is as it was before the call.
         """
-        with one_library_thread:  # a decorator would take the place of the caller in warnings
+        # a decorator would take the place of the caller in warnings
+        with all_or_nothing(self), one_library_thread:
             X, positive, weights = self._prepare(X, y, sample_weight)
             design = self._design(X, weights)
             start = self._start(design.n_features)

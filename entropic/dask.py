@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .classifier import EntropicClassifier
 from .kernels.library_threads import one_library_thread
+from .rollback import all_or_nothing
 from .rows.parts import fold
 from .rows.stream import Batches, PlacedBatch, as_matrix
 from .rows.survey import Survey
@@ -121,8 +122,8 @@ verbose, callback
                     f"{name} is {type(values).__name__!r} and no dask array or dataframe; use "
                     "EntropicClassifier for rows in memory."
                 )
-        self._learn_columns(X)
-        with a_client(self.client) as client, one_library_thread:
+        with all_or_nothing(self), a_client(self.client) as client, one_library_thread:
+            self._learn_columns(X)
             parts = WorkerParts(client, blocks(columns))
             sweep, box, outcome, found = self._solve_parts(parts, None)
             self._keep(outcome, sweep.design)

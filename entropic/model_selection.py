@@ -27,6 +27,7 @@ from .candidates import JUDGED, Candidate, Race, expected_seconds
 from .classifier import EntropicClassifier
 from .features.limits import listing_of
 from .model_format import stored
+from .rollback import all_or_nothing
 from .rows.stream import Batches, sample_of
 from .uncertainty.scoring import SCORINGS
 
@@ -192,8 +193,9 @@ class EntropicClassifierCV(EntropicClassifier):
         ValueError
             If X, y, weights, a parameter or a list of candidates cannot be used.
         """
-        self._search(X, y, sample_weight)
-        self._become(self._candidate(**self.best_params_).fit(X, y, sample_weight))
+        with all_or_nothing(self):
+            self._search(X, y, sample_weight)
+            self._become(self._candidate(**self.best_params_).fit(X, y, sample_weight))
         return self
 
     def fit_batches(self, batches, classes=None, checkpoint=None):
@@ -216,9 +218,10 @@ class EntropicClassifierCV(EntropicClassifier):
         ValueError
             As for :meth:`EntropicClassifier.fit_batches` and :meth:`fit`.
         """
-        self._search(*sample_of(Batches(batches), SAMPLE_ROWS, SAMPLE_ENTRIES))
-        best = self._candidate(**self.best_params_)
-        self._become(best.fit_batches(batches, classes, checkpoint))
+        with all_or_nothing(self):
+            self._search(*sample_of(Batches(batches), SAMPLE_ROWS, SAMPLE_ENTRIES))
+            best = self._candidate(**self.best_params_)
+            self._become(best.fit_batches(batches, classes, checkpoint))
         return self
 
     def _search(self, X, y, sample_weight):

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from entropic import checks
 from entropic.model_format import stored
+from entropic.rollback import all_or_nothing
 from entropic.rows import rows_of
 from entropic.rows.dense import even_ranges
 from entropic.rows.monomial_rows import MonomialRows
@@ -83,7 +84,8 @@ class Monomials(TransformerMixin, BaseEstimator):
         checks.check_count(self.degree, "degree")
         checks.check_flag(self.interaction_only, "interaction_only")
         checks.check_flag(self.include_bias, "include_bias")
-        X = self._check(X, reset=True)
+        with all_or_nothing(self):
+            X = self._check(X, reset=True)
         return self._describe(X.shape[1])
 
     def _describe(self, n_features, centre=None, inverse_scale=None, columns=None):

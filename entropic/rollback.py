@@ -1,0 +1,21 @@
+"""A step that fails leaves its object as it was."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+
+@contextmanager
+def all_or_nothing(estimator):
+    """Give an object its former attributes back where what follows raises, Ctrl-C included.
+
+    Attributes are set anew by a fit, never changed in place, so that remembering which they were
+    is enough.
+    """
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
