@@ -3,6 +3,8 @@
 Every function walks the rows in blocks, so that memory stays at one block whatever the data,
 and takes any rows object with ``n_samples``, ``n_columns``, ``ranges()`` and
 ``block(start, stop)``. The compiled module offers the same functions with the same signatures.
+Those named ``_each`` are for several problems on the same rows, such as one class against the rest
+for every class: they read the rows once for all of them.
 Coefficients and gradients have length ``n_columns + 1``: the constant's place is the last.
 """
 
@@ -15,6 +17,17 @@ import scipy.sparse as sp
 def _part(array, start, stop):
     """Rows ``start:stop`` of a per-sample array, which may have length one for all samples."""
     return array if len(array) == 1 else array[start:stop]
+
+
+def _scores_of(block, coefs):
+    """``Z v + c`` of one block for each row of ``coefs``: an array (n_problems, rows)."""
+    return coefs[:, :-1] @ block.T + coefs[:, -1:]
+
+
+def _add_rmatvec(totals, block, pointwise):
+    """Add ``[Z 1]^T`` times each row of ``pointwise`` to the same row of ``totals``."""
+    totals[:, :-1] += pointwise @ block
+    totals[:, -1] += pointwise.sum(axis=1)
 
 
 def _add_curvature(total, block, hessian_weights):
@@ -32,6 +45,24 @@ def _add_curvature(total, block, hessian_weights):
     total[-1, -1] += hessian_weights.sum()
 
 
+def scores_each(rows, coefs, n_threads=1):
+    """``scores`` for each row of ``coefs``, in one read.
+
+    Parameters
+    ----------
+    coefs : array of shape (n_problems, n_columns + 1)
+
+    Returns
+    -------
+    array of shape (n_problems, n_samples), float64
+    """
+    coefs = np.asarray(coefs, dtype=np.float64)
+    out = np.empty((len(coefs), rows.n_samples))
+    for start, stop in rows.ranges():
+        out[:, start:stop] = _scores_of(rows.block(start, stop), coefs)
+    return out
+
+
 def scores(rows, coef, n_threads=1):
     """``Z v + c`` for every row.
 
@@ -39,10 +70,47 @@ def scores(rows, coef, n_threads=1):
     -------
     array of shape (n_samples,), float64
     """
-    out = np.empty(rows.n_samples)
+    return scores_each(rows, coef[None])[0]
+
+
+def evaluate_each(rows, problems, n_threads=1):
+    """``evaluate`` for several problems on the same rows, in one read of them.
+
+    Parameters
+    ----------
+    problems : list of tuples
+        The arguments of ``evaluate`` for each: coef, target, curvature, functional_margins,
+        log_margins and hessian_weights. What is asked for may differ from one to the next.
+
+    Returns
+    -------
+    list of tuples, what ``evaluate`` returns for each
+    """
+    size = rows.n_columns + 1
+    coefs = np.reshape([problem[0] for problem in problems], (len(problems), size))
+    values, gradients = [0.0] * len(problems), np.zeros(coefs.shape)
+    matrices = [np.zeros((size, size)) if problem[2] else None for problem in problems]
     for start, stop in rows.ranges():
-        out[start:stop] = rows.block(start, stop) @ coef[:-1] + coef[-1]
-    return out
+        block = rows.block(start, stop)
+        # each problem's pointwise gradient takes the place of its scores
+        pointwise = _scores_of(block, coefs)
+        for k, (_, target, curvature, *kept) in enumerate(problems):
+            sign = _part(target.sign, start, stop)
+            weights = _part(target.weights, start, stop)
+            t = sign * pointwise[k] - _part(target.offset, start, stop)
+            slope = target.loss.log_margin(t)
+            values[k] += float(np.sum(weights * target.loss.value(slope)))
+            pointwise[k] = sign * weights * slope
+            second = None
+            if curvature or kept[2] is not None:
+                second = weights * target.loss.second_derivative(slope)
+            for array, part in zip(kept, (t, slope, second), strict=True):
+                if array is not None:
+                    array[start:stop] = part
+            if curvature:
+                _add_curvature(matrices[k], block, second)
+        _add_rmatvec(gradients, block, pointwise)
+    return list(zip(values, gradients, matrices, strict=True))
 
 
 def evaluate(
@@ -77,31 +145,30 @@ def evaluate(
     gradient : array of shape (n_columns + 1,)
     curvature : array of shape (n_columns + 1, n_columns + 1), symmetric, or None
     """
-    size = rows.n_columns + 1
-    value, gradient = 0.0, np.zeros(size)
-    matrix = np.zeros((size, size)) if curvature else None
-    loss = target.loss
+    kept = functional_margins, log_margins, hessian_weights
+    return evaluate_each(rows, [(coef, target, curvature, *kept)])[0]
+
+
+def hessp_each(rows, problems, n_threads=1):
+    """``hessp`` for each pair of Hessian weights and vector, in one read.
+
+    Parameters
+    ----------
+    problems : list of tuples, the hessian_weights and vector of each
+
+    Returns
+    -------
+    list of arrays of shape (n_columns + 1,)
+    """
+    vectors = np.reshape([vector for _, vector in problems], (len(problems), rows.n_columns + 1))
+    out = np.zeros(vectors.shape)
     for start, stop in rows.ranges():
         block = rows.block(start, stop)
-        sign = _part(target.sign, start, stop)
-        weights = _part(target.weights, start, stop)
-        t = sign * (block @ coef[:-1] + coef[-1]) - _part(target.offset, start, stop)
-        slope = loss.log_margin(t)
-        value += float(np.sum(weights * loss.value(slope)))
-        pointwise_gradient = sign * weights * slope
-        gradient[:-1] += block.T @ pointwise_gradient
-        gradient[-1] += pointwise_gradient.sum()
-        if functional_margins is not None:
-            functional_margins[start:stop] = t
-        if log_margins is not None:
-            log_margins[start:stop] = slope
-        if hessian_weights is not None or curvature:
-            part = weights * loss.second_derivative(slope)
-            if hessian_weights is not None:
-                hessian_weights[start:stop] = part
-            if curvature:
-                _add_curvature(matrix, block, part)
-    return value, gradient, matrix
+        pointwise = _scores_of(block, vectors)
+        for part, (hessian_weights, _) in zip(pointwise, problems, strict=True):
+            part *= hessian_weights[start:stop]
+        _add_rmatvec(out, block, pointwise)
+    return list(out)
 
 
 def hessp(rows, hessian_weights, vector, n_threads=1):
@@ -111,13 +178,7 @@ def hessp(rows, hessian_weights, vector, n_threads=1):
     -------
     array of shape (n_columns + 1,)
     """
-    out = np.zeros(rows.n_columns + 1)
-    for start, stop in rows.ranges():
-        block = rows.block(start, stop)
-        pointwise = hessian_weights[start:stop] * (block @ vector[:-1] + vector[-1])
-        out[:-1] += block.T @ pointwise
-        out[-1] += pointwise.sum()
-    return out
+    return hessp_each(rows, [(hessian_weights, vector)])[0]
 
 
 def rmatvec(rows, pointwise_gradient, n_threads=1):
@@ -127,11 +188,29 @@ def rmatvec(rows, pointwise_gradient, n_threads=1):
     -------
     array of shape (n_columns + 1,)
     """
-    out = np.zeros(rows.n_columns + 1)
+    out = np.zeros((1, rows.n_columns + 1))
     for start, stop in rows.ranges():
-        out[:-1] += rows.block(start, stop).T @ pointwise_gradient[start:stop]
-        out[-1] += pointwise_gradient[start:stop].sum()
-    return out
+        _add_rmatvec(out, rows.block(start, stop), pointwise_gradient[None, start:stop])
+    return out[0]
+
+
+def curvature_each(rows, hessian_weights, n_threads=1):
+    """``curvature`` for each of several arrays of Hessian weights, in one read.
+
+    Parameters
+    ----------
+    hessian_weights : list of arrays of shape (n_samples,)
+
+    Returns
+    -------
+    list of arrays of shape (n_columns + 1, n_columns + 1), symmetric
+    """
+    totals = [np.zeros((rows.n_columns + 1, rows.n_columns + 1)) for _ in hessian_weights]
+    for start, stop in rows.ranges():
+        block = rows.block(start, stop)
+        for total, weights in zip(totals, hessian_weights, strict=True):
+            _add_curvature(total, block, weights[start:stop])
+    return totals
 
 
 def curvature(rows, hessian_weights, n_threads=1):
@@ -141,10 +220,7 @@ def curvature(rows, hessian_weights, n_threads=1):
     -------
     array of shape (n_columns + 1, n_columns + 1), symmetric
     """
-    total = np.zeros((rows.n_columns + 1, rows.n_columns + 1))
-    for start, stop in rows.ranges():
-        _add_curvature(total, rows.block(start, stop), hessian_weights[start:stop])
-    return total
+    return curvature_each(rows, [hessian_weights])[0]
 
 
 def gram(rows, diagonal, n_threads=1):
@@ -179,6 +255,26 @@ def gram(rows, diagonal, n_threads=1):
     return out
 
 
+def quadratic_forms_each(rows, roots, n_threads=1):
+    """``quadratic_forms`` for each of several roots, in one read.
+
+    Parameters
+    ----------
+    roots : list of arrays of shape (n_columns + 1, k); k may differ from one to the next
+
+    Returns
+    -------
+    list of arrays of shape (n_samples,)
+    """
+    out = np.empty((len(roots), rows.n_samples))
+    for start, stop in rows.ranges():
+        block = rows.block(start, stop)
+        for forms, root in zip(out, roots, strict=True):
+            part = block @ root[:-1] + root[-1]
+            forms[start:stop] = np.einsum("ij,ij->i", part, part)
+    return list(out)
+
+
 def quadratic_forms(rows, root, n_threads=1):
     """``z_i^T A z_i`` for every row, with ``A = root root^T`` and z_i the row and its 1.
 
@@ -190,11 +286,7 @@ def quadratic_forms(rows, root, n_threads=1):
     -------
     array of shape (n_samples,)
     """
-    out = np.empty(rows.n_samples)
-    for start, stop in rows.ranges():
-        part = rows.block(start, stop) @ root[:-1] + root[-1]
-        out[start:stop] = np.einsum("ij,ij->i", part, part)
-    return out
+    return quadratic_forms_each(rows, [root])[0]
 
 
 def moments(rows, weights, n_threads=1):
