@@ -3,39 +3,60 @@
 
 #include <string.h>
 
+#include "cpu.h"
 #include "curvature.h"
 #include "threads.h"
 
 /* What a sweep works with: its arguments, and memory that each_chunk's body finds its way in. */
 typedef struct {
     const rows *view;
-    const double *coef, *per_sample; /* per column; Hessian weights or pointwise gradient */
-    const target *target;
-    double *out, *functional_margins, *log_margins, *hessian_weights;  /* per sample */
+    problem *problems;
+    ptrdiff_t n_problems;
+    const double *pointwise_gradient;   /* per sample */
     partials partials;
     int with_curvature;
 } sweep;
 
-/* The first block of a chunk, with its products. Returns whether there is one. */
-static int walk_first(walk *w, block *b, const double *coef, double *f)
+/* A problem's turn at a block, with its products f. */
+typedef struct {
+    sweep *sweep;
+    walk walk;
+    double *f;
+    block block;
+    ptrdiff_t at;           /* the problem */
+} turn;
+
+/* The first problem's turn at the next block. Returns whether there is one. */
+static ALWAYS_INLINE int turn_first(turn *t)
 {
-    if (!walk_next(w, b)) return 0;
-    block_dot(b, coef, f);
+    t->at = 0;
+    if (!walk_next(&t->walk, &t->block)) return 0;
+    block_dot(&t->block, t->sweep->problems[0].coef, t->f);
     return 1;
 }
 
-/* Adds a block's part to the gradient and goes on to the next block, with its products. Returns
- * whether there is one. */
-static int walk_on(walk *w, block *b, const double *pointwise_gradient, double *gradient,
-                   const double *coef, double *f)
+/* Adds a problem's part to its gradient and goes on to the next problem's turn at the block, or to
+ * the first one's at the next block. Returns whether there is one. */
+static ALWAYS_INLINE int turn_next(turn *t, const double *pointwise_gradient, double *gradient)
 {
-    block done = *b;
-    if (w->view->kind == ROWS_CONTIGUOUS && walk_next(w, b)) {
-        block_add_dot(&done, pointwise_gradient, gradient, b, coef, f);
+    block done = t->block;
+    int same = ++t->at < t->sweep->n_problems, in_place = done.kind == ROWS_CONTIGUOUS;
+    if (!same) t->at = 0;
+    const double *coef = t->sweep->problems[t->at].coef;
+    if (in_place && (same || walk_next(&t->walk, &t->block))) {
+        block_add_dot(&done, pointwise_gradient, gradient, &t->block, coef, t->f);
         return 1;
     }
     block_add(&done, pointwise_gradient, gradient);
-    return walk_first(w, b, coef, f);
+    if (!same) return turn_first(t);
+    block_dot(&t->block, coef, t->f);
+    return 1;
+}
+
+/* Where a problem's sums of a chunk are. */
+static double *sums_of(const sweep *s, ptrdiff_t chunk, ptrdiff_t at)
+{
+    return partial(&s->partials, chunk) + s->problems[at].place;
 }
 
 /* For each run of a block: `begin` of its samples in the data's arrays, `at` in the block's. */
@@ -55,18 +76,30 @@ static void scores_chunk(void *work, ptrdiff_t chunk, int worker)
     sweep *s = work;
     double f[BLOCK_LIMIT];
     block b;
-    for (walk w = walk_chunk(&s->partials, chunk, worker, 1); walk_next(&w, &b);) {
-        block_dot(&b, s->coef, f);
-        keep(&b, f, s->out);
-    }
+    for (walk w = walk_chunk(&s->partials, chunk, worker, 1); walk_next(&w, &b);)
+        for (ptrdiff_t k = 0; k < s->n_problems; k++) {
+            block_dot(&b, s->problems[k].coef, f);
+            keep(&b, f, s->problems[k].scores);
+        }
 }
 
-int sweep_scores(const rows *view, const double *coef, int n_threads, double *out)
+/* Run a body whose sums are `size` numbers, at `place` those of each problem. */
+static int run(sweep *s, chunk_body body, size_t size, size_t more, int n_threads)
 {
-    sweep s = {.view = view, .coef = coef, .out = out};
-    plan plan = plan_chunks(view, 0);
-    int status = partials_new(&s.partials, view, plan, 0, 0, n_threads);
-    if (status == 0) each_chunk(plan.n_chunks, n_threads, scores_chunk, &s);
+    plan plan = plan_chunks(s->view, (ptrdiff_t)size);
+    if (s->with_curvature && plan.block_rows > CURVATURE_ROWS) plan.block_rows = CURVATURE_ROWS;
+    int status = partials_new(&s->partials, s->view, plan, size, more, n_threads);
+    if (status == 0) {
+        each_chunk(plan.n_chunks, n_threads, body, s);
+        partials_sum(&s->partials);
+    }
+    return status;
+}
+
+int sweep_scores(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads)
+{
+    sweep s = {.view = view, .problems = problems, .n_problems = n_problems};
+    int status = run(&s, scores_chunk, 0, 0, n_threads);
     partials_free(&s.partials);
     return status;
 }
@@ -114,61 +147,65 @@ static void pointwise_gradient_block(const target *t, const block *b,
     }
 }
 
+/* The weights of the same samples. */
+static void weights_block(const target *t, const block *b, double *restrict weights)
+{
+    if (t->weights_step)
+        EACH_RUN(*b, begin, at)
+            memcpy(weights + at, t->weights + begin, (size_t)b->run * sizeof(double));
+    else
+        for (ptrdiff_t i = 0; i < b->count; i++) weights[i] = t->weights[0];
+}
+
 static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     sweep *s = work;
-    double *value = partial(&s->partials, chunk), *gradient = value + 1;
-    double f[BLOCK_LIMIT], functional_margins[BLOCK_LIMIT], slope[BLOCK_LIMIT],
-        pointwise_gradient[BLOCK_LIMIT];
-    double hessian_weights[BLOCK_LIMIT], weights[BLOCK_LIMIT];
-    double *wanted = s->with_curvature || s->hessian_weights ? hessian_weights : NULL;
-    const target *t = s->target;
-    curvature_sum sum;
-    block b;
-    walk w = walk_chunk(&s->partials, chunk, worker, !s->with_curvature);
-    if (s->with_curvature)
-        curvature_begin(&sum, s->view, gradient + s->view->n_columns + 1, w.more);
-    for (ptrdiff_t i = 0; i < BLOCK_LIMIT; i++) weights[i] = t->weights[0];
-    for (int more = walk_first(&w, &b, s->coef, f); more;
-         more = walk_on(&w, &b, pointwise_gradient, gradient, s->coef, f)) {
-        functional_margin_block(t, &b, f, functional_margins);
-        if (t->weights_step)
-            EACH_RUN(b, begin, at)
-                memcpy(weights + at, t->weights + begin, (size_t)b.run * sizeof(double));
-        *value += loss_block(&t->loss, b.count, functional_margins, weights, slope, wanted);
-        pointwise_gradient_block(t, &b, weights, slope, pointwise_gradient);
-        if (s->with_curvature) curvature_add(&sum, &b, hessian_weights);
-        keep(&b, functional_margins, s->functional_margins);
-        keep(&b, slope, s->log_margins);
-        keep(&b, hessian_weights, s->hessian_weights);
+    double f[BLOCK_LIMIT], functional_margins[BLOCK_LIMIT], slope[BLOCK_LIMIT];
+    double hessian_weights[BLOCK_LIMIT], pointwise_gradient[BLOCK_LIMIT], weights[BLOCK_LIMIT];
+    double *value;
+    curvature_sum sum = {.matrix = NULL};
+    turn t = {s, walk_chunk(&s->partials, chunk, worker, !s->with_curvature), .f = f};
+    const block *b = &t.block;
+    for (int more = turn_first(&t); more; more = turn_next(&t, pointwise_gradient, value + 1)) {
+        const problem *p = s->problems + t.at;
+        double *wanted = p->curvature || p->hessian_weights ? hessian_weights : NULL;
+        value = sums_of(s, chunk, t.at);
+        functional_margin_block(&p->target, b, f, functional_margins);
+        weights_block(&p->target, b, weights);
+        *value += loss_block(&p->target.loss, b->count, functional_margins, weights, slope, wanted);
+        pointwise_gradient_block(&p->target, b, weights, slope, pointwise_gradient);
+        if (p->curvature) {
+            double *matrix = value + 1 + s->view->n_columns + 1;
+            if (sum.matrix && sum.matrix != matrix) curvature_end(&sum);
+            if (sum.matrix != matrix) curvature_begin(&sum, s->view, matrix, t.walk.more);
+            curvature_add(&sum, b, hessian_weights);
+        }
+        keep(b, functional_margins, p->functional_margins);
+        keep(b, slope, p->log_margins);
+        keep(b, hessian_weights, p->hessian_weights);
     }
-    if (s->with_curvature) curvature_end(&sum);
+    if (sum.matrix) curvature_end(&sum);
 }
 
-int sweep_evaluate(const rows *view, const double *coef, const target *t, int n_threads,
-                   double *value, double *gradient, double *curvature, double *functional_margins,
-                   double *log_margins, double *hessian_weights)
+int sweep_evaluate(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads)
 {
-    size_t size = (size_t)view->n_columns + 1, square = curvature ? size * size : 0;
-    sweep s = {.view = view,
-               .coef = coef,
-               .target = t,
-               .functional_margins = functional_margins,
-               .log_margins = log_margins,
-               .hessian_weights = hessian_weights,
-               .with_curvature = curvature != NULL};
-    plan plan = plan_chunks(view, (ptrdiff_t)(size + square));
-    if (curvature && plan.block_rows > CURVATURE_ROWS) plan.block_rows = CURVATURE_ROWS;
-    int status = partials_new(&s.partials, view, plan, 1 + size + square,
-                              curvature ? curvature_scratch(view) : 0, n_threads);
-    if (status == 0) {
-        each_chunk(plan.n_chunks, n_threads, evaluate_chunk, &s);
-        const double *sum = partials_sum(&s.partials);
-        *value = sum[0];
-        memcpy(gradient, sum + 1, size * sizeof(double));
-        if (curvature) {
-            memcpy(curvature, sum + 1 + size, square * sizeof(double));
-            curvature_fold(view, curvature);
+    const size_t size = (size_t)view->n_columns + 1, square = size * size;
+    size_t total = 0;
+    sweep s = {.view = view, .problems = problems, .n_problems = n_problems};
+    for (problem *p = problems; p < problems + n_problems; p++) {
+        p->place = total;
+        total += 1 + size + (p->curvature ? square : 0);
+        s.with_curvature |= p->curvature != NULL;
+    }
+    int status = run(&s, evaluate_chunk, total, s.with_curvature ? curvature_scratch(view) : 0,
+                     n_threads);
+    for (problem *p = problems; status == 0 && p < problems + n_problems; p++) {
+        const double *value = partial(&s.partials, 0) + p->place;
+        p->value = *value;
+        memcpy(p->gradient, value + 1, size * sizeof(double));
+        if (p->curvature) {
+            memcpy(p->curvature, value + 1 + size, square * sizeof(double));
+            curvature_fold(view, p->curvature);
         }
     }
     partials_free(&s.partials);
@@ -178,15 +215,16 @@ int sweep_evaluate(const rows *view, const double *coef, const target *t, int n_
 static void hessp_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     sweep *s = work;
-    double f[BLOCK_LIMIT], pointwise_gradient[BLOCK_LIMIT];
-    double *out = partial(&s->partials, chunk);
-    block b;
-    walk w = walk_chunk(&s->partials, chunk, worker, 1);
-    for (int more = walk_first(&w, &b, s->coef, f); more;
-         more = walk_on(&w, &b, pointwise_gradient, out, s->coef, f))
+    double f[BLOCK_LIMIT], pointwise_gradient[BLOCK_LIMIT], *gradient;
+    turn t = {s, walk_chunk(&s->partials, chunk, worker, 1), .f = f};
+    for (int more = turn_first(&t); more; more = turn_next(&t, pointwise_gradient, gradient)) {
+        const double *hessian_weights = s->problems[t.at].hessian_weights;
+        gradient = sums_of(s, chunk, t.at);
+        const block b = t.block;
         EACH_RUN(b, begin, at)
             for (ptrdiff_t i = 0; i < b.run; i++)
-                pointwise_gradient[at + i] = f[at + i] * s->per_sample[begin + i];
+                pointwise_gradient[at + i] = f[at + i] * hessian_weights[begin + i];
+    }
 }
 
 static void rmatvec_chunk(void *work, ptrdiff_t chunk, int worker)
@@ -196,34 +234,34 @@ static void rmatvec_chunk(void *work, ptrdiff_t chunk, int worker)
     block b;
     for (walk w = walk_chunk(&s->partials, chunk, worker, 1); walk_next(&w, &b);) {
         EACH_RUN(b, begin, at)
-            memcpy(pointwise_gradient + at, s->per_sample + begin, (size_t)b.run * sizeof(double));
+            memcpy(pointwise_gradient + at, s->pointwise_gradient + begin,
+                   (size_t)b.run * sizeof(double));
         block_add(&b, pointwise_gradient, partial(&s->partials, chunk));
     }
 }
 
-/* Run a body whose result is one number a column and the constant's. */
-static int summed_sweep(sweep *s, chunk_body body, int n_threads, double *out)
+/* Run a body whose results are the problems' gradients. */
+static int run_for_gradients(sweep *s, chunk_body body, int n_threads)
 {
     size_t size = (size_t)s->view->n_columns + 1;
-    plan plan = plan_chunks(s->view, (ptrdiff_t)size);
-    int status = partials_new(&s->partials, s->view, plan, size, 0, n_threads);
-    if (status == 0) {
-        each_chunk(plan.n_chunks, n_threads, body, s);
-        memcpy(out, partials_sum(&s->partials), size * sizeof(double));
-    }
+    for (ptrdiff_t k = 0; k < s->n_problems; k++) s->problems[k].place = (size_t)k * size;
+    int status = run(s, body, (size_t)s->n_problems * size, 0, n_threads);
+    for (ptrdiff_t k = 0; status == 0 && k < s->n_problems; k++)
+        memcpy(s->problems[k].gradient, sums_of(s, 0, k), size * sizeof(double));
     partials_free(&s->partials);
     return status;
 }
 
-int sweep_hessp(const rows *view, const double *hessian_weights, const double *vector,
-                int n_threads, double *out)
+int sweep_hessp(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads)
 {
-    sweep s = {.view = view, .coef = vector, .per_sample = hessian_weights};
-    return summed_sweep(&s, hessp_chunk, n_threads, out);
+    sweep s = {.view = view, .problems = problems, .n_problems = n_problems};
+    return run_for_gradients(&s, hessp_chunk, n_threads);
 }
 
 int sweep_rmatvec(const rows *view, const double *pointwise_gradient, int n_threads, double *out)
 {
-    sweep s = {.view = view, .per_sample = pointwise_gradient};
-    return summed_sweep(&s, rmatvec_chunk, n_threads, out);
+    problem p = {.gradient = out};
+    sweep s = {.view = view, .problems = &p, .n_problems = 1,
+               .pointwise_gradient = pointwise_gradient};
+    return run_for_gradients(&s, rmatvec_chunk, n_threads);
 }

@@ -16,16 +16,24 @@ typedef struct {
     loss loss;
 } target;
 
-int sweep_scores(const rows *view, const double *coef, int n_threads, double *out);
+/* One of several problems on the same rows: what each sweep reads and fills. */
+typedef struct {
+    const double *coef;             /* hessp: the vector */
+    target target;
+    double *scores, *functional_margins, *log_margins, *hessian_weights;    /* per sample */
+    double value, *gradient, *curvature;
+    size_t place;                   /* of its sums among those of a chunk */
+} problem;
 
-/* The arrays functional_margins, log_margins, hessian_weights are filled unless NULL. The curvature
- * (n_columns + 1)^2 as well, for views that curvature_fits. */
-int sweep_evaluate(const rows *view, const double *coef, const target *t, int n_threads,
-                   double *value, double *gradient, double *curvature, double *functional_margins,
-                   double *log_margins, double *hessian_weights);
+/* The scores of each, from coef. */
+int sweep_scores(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads);
 
-int sweep_hessp(const rows *view, const double *hessian_weights, const double *vector,
-                int n_threads, double *out);
+/* Value and gradient of each, from coef and target; unless NULL, functional_margins, log_margins,
+ * hessian_weights, and for views that curvature_fits the curvature, (n_columns + 1)^2. */
+int sweep_evaluate(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads);
+
+/* The gradient of each, from coef and hessian_weights. */
+int sweep_hessp(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads);
 
 int sweep_rmatvec(const rows *view, const double *pointwise_gradient, int n_threads, double *out);
 

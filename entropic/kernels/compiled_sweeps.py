@@ -33,10 +33,15 @@ def _choose(name):
 
 
 scores = _choose("scores")
+scores_each = _choose("scores_each")
 evaluate = one_library_thread(_choose("evaluate"))
+evaluate_each = one_library_thread(_choose("evaluate_each"))
 hessp = _choose("hessp")
+hessp_each = _choose("hessp_each")
 rmatvec = _choose("rmatvec")
 curvature = one_library_thread(_choose("curvature"))
+curvature_each = one_library_thread(_choose("curvature_each"))
 gram = one_library_thread(_choose("gram"))
 quadratic_forms = one_library_thread(_choose("quadratic_forms"))
+quadratic_forms_each = one_library_thread(_choose("quadratic_forms_each"))
 moments = _choose("moments")
