@@ -86,7 +86,9 @@ def test_evaluation(cases):
 
         def calls(evaluate, rows=rows, n=n, problems=problems):
             kept = [arrays_of(wanted, n) for *_, wanted in problems]
-            arguments = [(*problem[:3], *arrays) for problem, arrays in zip(problems, kept)]
+            arguments = [
+                (*problem[:3], *arrays) for problem, arrays in zip(problems, kept, strict=True)
+            ]
             return evaluate(rows, arguments), kept
 
         def singly(rows, arguments):
