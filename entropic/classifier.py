@@ -26,6 +26,7 @@ from .rows.sweep import Sweep, sweeps
 from .rows.target import Target
 from .solvers.outcome import Status
 from .solvers.problem import minimise
+from .summary import summary_of
 from .uncertainty.mixin import UncertaintyMixin
 
 # What scikit-learn is asked to check of X; types and finiteness are checked here, where the
@@ -326,15 +327,20 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         )
 
     def _box(self, n_columns):
-        upper = np.full(n_columns + bool(self.fit_intercept), float(self.bound))
+        width, constant_width = self._half_widths()
+        upper = np.full(n_columns + bool(self.fit_intercept), width)
         if self.fit_intercept:
-            upper[-1] = 4 * max(1.0, float(self.bound))
+            upper[-1] = constant_width
         lower = -upper
         if self.monotonic_cst is not None:
             direction = checks.check_directions(self.monotonic_cst, n_columns, self.degree)
             lower[:n_columns][direction > 0] = 0.0
             upper[:n_columns][direction < 0] = 0.0
         return Box(lower, upper, 1 / float(self.C))
+
+    def _half_widths(self):
+        """Of the box: for a coefficient, and for the constant."""
+        return float(self.bound), 4 * max(1.0, float(self.bound))
 
     def _start(self, n_features):
         state = getattr(self, "_state", None) if self.warm_start else None
@@ -391,6 +397,26 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int)]
+
+    # ---------------------------------------------------------------- summary
+
+    def summary(self, n_terms=20):
+        """What the classifier has learned: its largest terms, band, left-out rows and ending.
+
+        Parameters
+        ----------
+        n_terms : int
+            How many terms of each class ``print`` shows.
+
+        Returns
+        -------
+        Summary
+            ``print(model.summary())`` shows it; ``.to_frame()`` is a frame of every term, with its
+            coefficients in scaled and in raw units, and its share of the box.
+        """
+        check_is_fitted(self)
+        checks.check_count(n_terms, "n_terms", 0)
+        return summary_of(self, n_terms)
 
     # ------------------------------------------------------------------- disk
 

@@ -255,6 +255,9 @@ class EntropicClassifierCV(EntropicClassifier):
         ours = {name: getattr(self, name) for name in SHARED}
         return EntropicClassifier(**{**ours, **chosen})
 
+    def _half_widths(self):
+        return self._candidate(**self.best_params_)._half_widths()
+
     def _check_parameters(self):
         self._grid()
 

@@ -19,7 +19,7 @@ ORDER = [
     ["entropic.features"],
     ["entropic.solvers"],
     ["entropic.uncertainty"],
-    ["entropic.batch_fit"],
+    ["entropic.batch_fit", "entropic.summary"],
     ["entropic.classifier"],
     ["entropic.candidates"],
     [

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from entropic.summary import ending_lines, uncertain
+
 from .cells import listed
 from .encoding import TableEncoder
 
@@ -122,19 +124,10 @@ def data_lines(options, source, encoder, labels, *, n_fit, n_held_out, counts, m
 
 def fit_lines(classifier, n_rows):
     """The lines on how the solver ended."""
-    gap = float(np.max(classifier.dual_gap_))
     if (degree := classifier.monomials_.degree) > 1:
         yield "surface", f"degree {degree}, {classifier.coef_.shape[1]:,} monomials"
-    goal = f"gap a row {gap / n_rows:.1e}, goal {classifier.tol:.1e}"
-    yield "status", f"{classifier.status_} ({goal})"
-    yield "steps", f"{classifier.n_iter_} ({classifier.n_sweeps_} sweeps of the rows)"
-    uncertain = "unknown: there are no leave-one-out scores"
-    if hasattr(classifier, "band_"):
-        lower, upper = np.ravel(classifier.band_)
-        uncertain = f"scores between {lower:.6g} and {upper:.6g}"
-        if hasattr(classifier, "results_"):  # chosen by the scores that the band rests on
-            uncertain += "; after a search expect 1.23 times the errors counted outside"
-    yield "uncertain", uncertain
+    yield from ending_lines(classifier, n_rows)
+    yield "uncertain", uncertain(classifier)
 
 
 def notes(encoder, n_fit, held_out, dotted):

@@ -266,13 +266,27 @@ class Monomials(TransformerMixin, BaseEstimator):
             f"{limits.monomials_called(self._listing)}; a list of their names",
             "lower degree",
         )
-        columns, listing = self.columns_, self._listing
-        if columns is None:
-            columns = range(listing.n_monomials)
+        n_columns = self.n_output_features_ - bool(self.include_bias)
         listed = ["1"] if self.include_bias else []
-        for column in columns:
-            listed.append(_name(listing.features_of(column), names))
-        return np.asarray(listed, dtype=object)
+        return np.asarray([*listed, *self.names_of(range(n_columns), names)], dtype=object)
+
+    def names_of(self, places, input_features=None):
+        """Names of some of the columns, counted without the constant, as a list of str."""
+        names, listing = self._input_names(input_features), self._listing
+        columns = places if self.columns_ is None else self.columns_[np.asarray(places, np.intp)]
+        return [_name(listing.features_of(column), names) for column in columns]
+
+    def raw_factors(self):
+        """What takes coefficients to those of products of raw features less ``centre_``.
+
+        Returns
+        -------
+        array of shape (n_output_features_,), or 1.0 where features are taken as they are
+        """
+        if self.inverse_scale_ is None:
+            return 1.0
+        factors = self._listing.expand(self.inverse_scale_[:, None])[:, 0]
+        return factors if self.columns_ is None else factors[self.columns_]
 
     def _input_names(self, input_features):
         seen = getattr(self, "feature_names_in_", None)
