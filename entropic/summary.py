@@ -80,12 +80,16 @@ class Summary:
             import pandas as pd
         except ImportError as error:
             raise ImportError("to_frame needs pandas; pip install pandas brings it.") from error
-        rows = [
-            (label, *term)
-            for problem, label in enumerate(self.towards)
-            for term in self.terms(problem)
-        ]
-        return pd.DataFrame(rows, columns=["class", "term", "scaled", "raw", "share"])
+        names = np.array([*self._names_of(range(self.raw.shape[1])), INTERCEPT], dtype=object)
+        frames = []
+        for problem, label in enumerate(self.towards):
+            order = self.largest(problem)
+            columns = {"class": label, "term": names[[*order, -1]]}
+            for place, name in enumerate(("scaled", "raw", "share")):
+                terms = getattr(self, name)[problem, order]
+                columns[name] = np.append(terms, self.intercepts[problem, place])
+            frames.append(pd.DataFrame(columns))
+        return pd.concat(frames, ignore_index=True)
 
     def tables(self, most=None):
         """The largest terms class by class, as pairs of a title and lines of text."""

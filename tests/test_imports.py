@@ -31,7 +31,8 @@ ORDER = [
     ],
     ["entropic.command"],
     ["entropic.model_file"],
-    ["entropic.command.fit", "entropic.command.predict"],
+    ["entropic.command.saved"],
+    [f"entropic.command.{name}" for name in ("fit", "predict", "show", "plot")],
     ["entropic.command.main", "entropic.__main__", "entropic"],
 ]
 PLACES = {room: place for place, rooms in enumerate(ORDER) for room in rooms}

@@ -351,6 +351,10 @@ class IndexedEncoder:
         matrix.resize(matrix.shape[0], self.n_features)
         return matrix
 
+    def feature_names(self):
+        """The indices, as the files have them."""
+        return [str(self.first + place) for place in range(self.n_features)]
+
     def missing(self, rows):
         return 0, 0
 

@@ -50,7 +50,9 @@ def main(argv=None):
     except MemoryError as error:
         return _complain(str(error) or "the machine's memory does not suffice.", BAD_INPUT)
     except ModuleNotFoundError as error:
-        message = f"{error.name} is missing; pip install 'entropic-classifier[cli]' brings it."
+        name = error.name.partition(".")[0]
+        extra = "plot" if name == "matplotlib" else "cli"
+        message = f"{name} is missing; pip install 'entropic-classifier[{extra}]' brings it."
         return _complain(message, BAD_INPUT)
     except (ValueError, OSError) as error:
         return _complain(str(error), BAD_INPUT)
@@ -69,7 +71,19 @@ def _predict():
     return predict
 
 
-_SUBCOMMANDS = {"fit": _fit, "predict": _predict}
+def _show():
+    from .show import show
+
+    return show
+
+
+def _plot():
+    from .plot import plot
+
+    return plot
+
+
+_SUBCOMMANDS = {"fit": _fit, "predict": _predict, "show": _show, "plot": _plot}
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from .dialect import Dialect
 
 CONSTRAINTS = ("equality", "inequality")
 SOLVERS = ("auto", "newton", "spectral", "spectral-paper")
+DISPLAYS = ("surface", "scores", "risk", "reliability", "convergence")
 DEFAULTS = {
     "degree": 1,
     "interaction_only": False,
@@ -130,6 +131,48 @@ def parser():
         "--id", metavar="NAME_OR_NUMBER", help="column to copy to the output, as its first"
     )
     _add_reading(predict, "as in the files of the fit")
+
+    show = commands.add_parser(
+        "show",
+        help="print what a saved model has learned",
+        description="Print how a saved model came out: its classes, how the solver ended, which "
+        "scores are uncertain, how its training rows do when left out, and its largest terms.",
+    )
+    show.add_argument("model", metavar="MODEL")
+    show.add_argument(
+        "--terms",
+        type=_terms,
+        default=20,
+        metavar="NUMBER",
+        help="how many of the largest terms to print (default: %(default)s)",
+    )
+
+    plot = commands.add_parser(
+        "plot",
+        help="draw a saved model on the rows of a file",
+        description="Draw, as PNG, SVG or PDF, the surface over two features, the scores by class, "
+        "risk against coverage, the reliability of the probabilities, and the convergence of the "
+        "fit: all that can be drawn, or those that are named. Most need the column of labels.",
+    )
+    plot.add_argument("model", metavar="MODEL")
+    plot.add_argument("file", metavar="FILE")
+    plot.add_argument(
+        "--output", metavar="OUT", help="picture to write (default: FILE's name with .png, here)"
+    )
+    plot.add_argument(
+        "--display",
+        action="append",
+        choices=DISPLAYS,
+        help="what to draw; may be repeated (default: all that can be)",
+    )
+    plot.add_argument(
+        "--features",
+        nargs=2,
+        metavar="NAME_OR_NUMBER",
+        help="the two features of the surface; the others are held at their medians",
+    )
+    _add_drop(plot)
+    _add_reading(plot, "as in the files of the fit")
     return command
 
 
@@ -219,6 +262,12 @@ def _add_estimator(parser):
     add("max_iter", type=int, metavar="STEPS", help="most steps to take")
     add("n_jobs", type=int, metavar="THREADS", help="threads to use")
     group.add_argument("--verbose", action="store_true", help="each step on standard error")
+
+
+def _terms(word):
+    if not word.isascii() or not word.isdigit():
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number of terms")
+    return int(word)
 
 
 def _rows(word):

@@ -9,40 +9,21 @@ import sys
 import numpy as np
 
 from entropic.files import check_writable, whole_file
-from entropic.model_file import load_model
 from entropic.uncertainty.band import in_band
 
-from .cells import listed
-from .encoding import COPIED, IndexedEncoder, TableEncoder, cells_of, positional_encoder
-from .indexed import IndexedRows
-from .options import dialect_of
-from .source import open_source
+from .encoding import COPIED, cells_of
+from .saved import SavedModel, batches_of
 
 
 def predict(options):
     """Write the label, score and certainty of every row of a file."""
     if options.output is not None:
         check_writable(options.output)
-    classifier = load_model(options.model)
-    preprocessing = getattr(classifier, "preprocessing_", None)
-    if preprocessing is None:
-        encoder = positional_encoder(
-            classifier.n_features_in_, getattr(classifier, "feature_names_in_", None)
-        )
-        positive = classifier.classes_[1]
-    else:
-        encoder, positive = preprocessing.encoder, preprocessing.labels.positive
-    source = open_source([options.file], dialect_of(options, encoder.reading), encoder.known)
-    copied = None
-    if preprocessing is None and isinstance(source, IndexedRows):
-        encoder = IndexedEncoder(1, classifier.n_features_in_)
-    if isinstance(encoder, TableEncoder):
-        copied = _select(source, encoder, options)
-    elif options.drop or options.id:
-        raise ValueError("--drop and --id have no meaning for LIBSVM files; leave them out.")
-    batches = [source] if isinstance(source, IndexedRows) else source.batches()
-    towards_positive = 1.0 if classifier.classes_[1] == positive else -1.0
-    lines = _lines(classifier, encoder, batches, copied, towards_positive)
+    model = SavedModel(options.model)
+    source, copied = model.open(options)
+    classifier = model.classifier
+    towards_positive = 1.0 if classifier.classes_[1] == model.positive else -1.0
+    lines = _lines(classifier, model.encoder, batches_of(source), copied, towards_positive)
     if options.output is None:
         for line in lines:
             sys.stdout.write(line)
@@ -81,19 +62,3 @@ def _csv(rows):
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
-
-
-def _select(source, encoder, options):
-    """Select the columns and return the name of the one to copy; notes go to standard error."""
-    if isinstance(source, IndexedRows):
-        encoder.select(source)  # says that these are no rows of a table
-    dropped = [source.find(name, "--drop") for name in options.drop]
-    copied = None if options.id is None else source.find(options.id, "--id")
-    ignored = encoder.select(source, dropped, copied)
-    _ = source.schema  # settles what the columns hold, in a first pass
-    notes = list(source.notes)
-    if ignored:
-        notes.append(f"the columns {listed(ignored)} are none of the training rows'; ignored.")
-    for note in notes:
-        print(f"entropic: note: {note}", file=sys.stderr)
-    return copied

@@ -15,9 +15,10 @@ from .encoding import TableEncoder
 
 @dataclass
 class Report:
-    """Sections of labelled lines, a confusion matrix, and notes; the same for the same fit."""
+    """Sections of labelled lines, tables and notes; the same for the same fit."""
 
     sections: list = field(default_factory=list)
+    tables: list = field(default_factory=list)
     notes: list = field(default_factory=list)
 
     def section(self, title, lines, confusion=None):
@@ -59,6 +60,10 @@ class Report:
             if confusion is not None:
                 yield from _confusion_lines(*confusion)
                 yield []
+        for title, lines in self.tables:
+            yield [(title, "bold cyan")]
+            yield from ([(f"  {line}", "")] for line in lines)
+            yield []
         for note in self.notes:
             yield [("note: ", "bold yellow"), (note, "")]
 
@@ -105,13 +110,7 @@ def data_lines(options, source, encoder, labels, *, n_fit, n_held_out, counts, m
             yield "text", encoder.reading.described()
         names = listed(encoder.names, 6)
         yield "header", f"yes: {names}" if encoder.header else "none: columns are numbered from 1"
-        dropped = f", left out: {', '.join(encoder.dropped)}" if encoder.dropped else ""
-        words = listed([column.name for column in encoder.words])
-        words = f" ({words})" if encoder.words else ""
-        yield (
-            "columns",
-            f"{len(encoder.numbers)} of numbers, {len(encoder.words)} of words{words}{dropped}",
-        )
+        yield column_line(encoder)
     yield "features", f"{encoder.n_features:,}"
     in_numbers, in_words = missing
     found = [f"{in_numbers:,} of numbers, filled by the median"] if in_numbers else []
@@ -120,6 +119,17 @@ def data_lines(options, source, encoder, labels, *, n_fit, n_held_out, counts, m
         spelt = ", ".join(map(repr, source.missing_spellings())) or "nothing"
         found.append(f"written {spelt}")
     yield "missing cells", "; ".join(found) or "none"
+
+
+def column_line(encoder):
+    """The line on what the columns of a table hold."""
+    dropped = f", left out: {', '.join(encoder.dropped)}" if encoder.dropped else ""
+    words = listed([column.name for column in encoder.words])
+    words = f" ({words})" if encoder.words else ""
+    return (
+        "columns",
+        f"{len(encoder.numbers)} of numbers, {len(encoder.words)} of words{words}{dropped}",
+    )
 
 
 def fit_lines(classifier, n_rows):
