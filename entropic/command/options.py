@@ -118,13 +118,13 @@ def parser():
 
     predict = commands.add_parser(
         "predict",
-        help="label the rows of a file with a saved model",
+        help="label the rows of files with a saved model",
         description="Write, as CSV, the label, the score (above 0 for the positive class) and "
-        "whether it is certain, for each row of a file with the columns of the training rows; "
-        "the column of labels may be there or not.",
+        "whether it is certain, for each row of files with the columns of the training rows, in "
+        "their order; the column of labels may be there or not. Files are named as for fit.",
     )
     predict.add_argument("model", metavar="MODEL")
-    predict.add_argument("file", metavar="FILE")
+    predict.add_argument("files", nargs="+", metavar="FILE")
     predict.add_argument("--output", metavar="OUT", help="file to write to (default: stdout)")
     _add_drop(predict)
     predict.add_argument(
@@ -149,15 +149,17 @@ def parser():
 
     plot = commands.add_parser(
         "plot",
-        help="draw a saved model on the rows of a file",
+        help="draw a saved model on the rows of files",
         description="Draw, as PNG, SVG or PDF, the surface over two features, the scores by class, "
         "risk against coverage, the reliability of the probabilities, and the convergence of the "
         "fit: all that can be drawn, or those that are named. Most need the column of labels.",
     )
     plot.add_argument("model", metavar="MODEL")
-    plot.add_argument("file", metavar="FILE")
+    plot.add_argument("files", nargs="+", metavar="FILE")
     plot.add_argument(
-        "--output", metavar="OUT", help="picture to write (default: FILE's name with .png, here)"
+        "--output",
+        metavar="OUT",
+        help="picture to write (default: the first FILE's name with .png, here)",
     )
     plot.add_argument(
         "--display",

@@ -1,4 +1,4 @@
-"""``entropic plot``: displays of a saved model on the rows of a file, as a picture."""
+"""``entropic plot``: displays of a saved model on the rows of files, as a picture."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Displays:
 
 
 def plot(options):
-    """Draw the displays of a model on the rows of a file."""
-    output = options.output or f"{Path(options.file).name.partition('.')[0] or 'rows'}.png"
+    """Draw the displays of a model on the rows of files."""
+    output = options.output or f"{Path(options.files[0]).name.partition('.')[0] or 'rows'}.png"
     ending = Path(output).suffix[1:].lower()
     if ending not in FORMATS:
         raise ValueError(f"--output {output!r} must end in one of {', '.join(FORMATS)}.")

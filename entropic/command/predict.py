@@ -1,4 +1,4 @@
-"""``entropic predict``: labels for the rows of a file."""
+"""``entropic predict``: labels for the rows of files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .saved import SavedModel, batches_of
 
 
 def predict(options):
-    """Write the label, score and certainty of every row of a file."""
+    """Write the label, score and certainty of every row of some files."""
     if options.output is not None:
         check_writable(options.output)
     model = SavedModel(options.model)

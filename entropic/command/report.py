@@ -124,12 +124,12 @@ def data_lines(options, source, encoder, labels, *, n_fit, n_held_out, counts, m
 def column_line(encoder):
     """The line on what the columns of a table hold."""
     dropped = f", left out: {', '.join(encoder.dropped)}" if encoder.dropped else ""
-    words = listed([column.name for column in encoder.words])
-    words = f" ({words})" if encoder.words else ""
-    return (
-        "columns",
-        f"{len(encoder.numbers)} of numbers, {len(encoder.words)} of words{words}{dropped}",
+    numbers, words = (
+        f"{len(columns)} of {kind}"
+        + (f" ({listed([column.name for column in columns])})" if columns else "")
+        for columns, kind in ((encoder.numbers, "numbers"), (encoder.words, "words"))
     )
+    return "columns", f"{numbers}, {words}{dropped}"
 
 
 def fit_lines(classifier, n_rows):

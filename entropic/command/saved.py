@@ -1,4 +1,4 @@
-"""A saved model and the rows of a file that it is asked about."""
+"""A saved model and the rows of files that it is asked about."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SavedModel:
         return self.encoder.feature_names()
 
     def open(self, options):
-        """The rows of ``options.file``, selected for the encoder; notes go to standard error.
+        """The rows of ``options.files``, selected for the encoder; notes go to standard error.
 
         Returns
         -------
@@ -57,7 +57,7 @@ class SavedModel:
             The column that ``options.id`` names.
         """
         reading = dialect_of(options, self.encoder.reading)
-        source = open_source([options.file], reading, self.encoder.known)
+        source = open_source(options.files, reading, self.encoder.known)
         if self.labels is None and isinstance(source, IndexedRows):
             self.encoder = IndexedEncoder(1, self.classifier.n_features_in_)
         if isinstance(self.encoder, TableEncoder):

@@ -3,7 +3,6 @@
 Every case went wrong once, here or in a tool like this one; the test is of its kind.
 """
 
-import csv
 import io
 import os
 import subprocess
@@ -13,30 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from command_files import COMMAND, as_csv, predictions
 
 from entropic import load_model
 from entropic.command.main import main
-
-COMMAND = [sys.executable, "-m", "entropic"]
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(content, name="rows.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return str(path)
-
-    return write
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        return code, *capsys.readouterr()
-
-    return run
 
 
 @pytest.fixture
@@ -45,27 +24,12 @@ def fitted(run, tmp_path):
 
     def fitted(path, *options, target="y"):
         place = tmp_path / "model"
-        code, out, error = run(
-            "fit",
-            path,
-            "--target",
-            target,
-            "--holdout",
-            0,
-            "--degree",
-            1,
-            "--model",
-            place,
-            *options,
-        )
+        arguments = ["--target", target, "--holdout", 0, "--degree", 1, "--model", place]
+        code, out, error = run("fit", path, *arguments, *options)
         assert (code, error) == (0, ""), error
         return out, place, load_model(place)
 
     return fitted
-
-
-def answers(out):
-    return list(csv.DictReader(io.StringIO(out)))
 
 
 def numbers(n=300, seed=0, columns=2):
@@ -75,7 +39,7 @@ def numbers(n=300, seed=0, columns=2):
 
 
 def text(rows, header=("a", "b", "y"), separator=","):
-    return "".join(separator.join(row) + "\n" for row in [header, *rows] if len(row))
+    return as_csv(rows, header, separator)
 
 
 # ----------------------------------------------------------------------- header
@@ -86,13 +50,13 @@ def test_a_model_without_header_answers_every_row(run, write, fitted):
     _, model, _ = fitted(write(text(words, ())), "--no-header", target="3")
     for content in ("red,small\nblue,large\n", "blue,large\n", "odd,small\nblue,large\n"):
         code, out, _ = run("predict", model, write(content, "new.csv"))
-        assert code == 0 and len(answers(out)) == content.count("\n")
+        assert code == 0 and len(predictions(out)) == content.count("\n")
     rows = numbers()
     _, model, _ = fitted(write(text(rows, ())), target="3")
     code, out, error = run("predict", model, write("n.b.,1\n0.5,1\n", "new.csv"))
     assert (code, out) == (2, "") and "'1' holds 'n.b.' in line 1" in error
     code, out, _ = run("predict", model, write("?,1\n0.5,1\n", "new.csv"))
-    assert code == 0 and len(answers(out)) == 2
+    assert code == 0 and len(predictions(out)) == 2
 
 
 def test_one_word_in_the_first_row_makes_no_header(run, write, fitted):
@@ -125,7 +89,7 @@ def test_one_cell_does_not_turn_numbers_into_words(fitted, write, cell):
     whole = fitted(write(text(rows)))[2]
     rows[200][0] = cell
     out, _, model = fitted(write(text(rows)))
-    assert "2 of numbers, 0 of words" in out
+    assert "2 of numbers ('a', 'b'), 0 of words" in out
     assert model.coef_ == pytest.approx(whole.coef_, rel=0.05)
 
 
@@ -144,11 +108,11 @@ def test_decimal_commas_are_numbers(run, write, fitted):
     commas = [[cell.replace(".", ",") for cell in row] for row in rows]
     whole = fitted(write(text(rows)))[2]
     out, place, model = fitted(write(text(commas, separator=";")))
-    assert "decimal commas" in out and "2 of numbers, 0 of words" in out
+    assert "decimal commas" in out and "2 of numbers ('a', 'b'), 0 of words" in out
     np.testing.assert_array_equal(model.coef_, whole.coef_)
     # and predict does not guess: one that looks like thousands is a decimal comma too
     scores = [
-        answers(run("predict", place, write(content, "new.csv"))[1])[0]["score"]
+        predictions(run("predict", place, write(content, "new.csv"))[1])[0]["score"]
         for content in ("a;b\n1,234;2\n", "a;b\n1,2340;2\n")
     ]
     assert scores[0] == scores[1]
@@ -219,7 +183,7 @@ def test_parquet_columns_that_are_no_features_can_be_dropped(run, fitted, tmp_pa
     assert code == 2 and "'list' of" in error and "holds list" in error and "--drop" in error
     drops = [option for name in ("list", "bytes", "span", "day") for option in ("--drop", name)]
     out, *_ = fitted(tmp_path / "t.parquet", *drops)
-    assert "1 of numbers, 1 of words ('view')" in out
+    assert "1 of numbers ('a'), 1 of words ('view')" in out
     out, *_ = fitted(tmp_path / "t.parquet", *drops[:4])
     assert "3 of numbers" in out and "days since 1970" in out
 
@@ -232,7 +196,13 @@ def test_predict_drops_copies_and_ignores_columns(run, write, fitted):
     rows = [[f"00{i}", a, b, "9"] for i, (a, b, _) in enumerate(numbers(5))]
     path = write(text(rows, ("key", "a", "b", "extra")), "new.csv")
     code, out, error = run("predict", model, path, "--id", "key")
-    assert code == 0 and [row["key"] for row in answers(out)] == ["000", "001", "002", "003", "004"]
+    assert code == 0 and [row["key"] for row in predictions(out)] == [
+        "000",
+        "001",
+        "002",
+        "003",
+        "004",
+    ]
     assert out.startswith("key,label,") and error.count("\n") == 1 and "'extra'" in error
     code, again, error = run("predict", model, path, "--id", "key", "--drop", "extra")
     assert (code, again, error) == (0, out, "")
@@ -240,7 +210,7 @@ def test_predict_drops_copies_and_ignores_columns(run, write, fitted):
     assert (code, out) == (2, "") and "'a' of the training rows is missing" in error
     # a feature may be copied too
     out = run("predict", model, path, "--id", "a", "--drop", "extra", "--drop", "key")[1]
-    assert [row["a"] for row in answers(out)] == [row[1] for row in rows]
+    assert [row["a"] for row in predictions(out)] == [row[1] for row in rows]
 
 
 def test_predict_drops_and_copies_columns_without_header(run, write, fitted):
@@ -248,34 +218,42 @@ def test_predict_drops_and_copies_columns_without_header(run, write, fitted):
     rows = [[f"k{i}", a, b] for i, (a, b, _) in enumerate(numbers(5))]
     path = write(text(rows, ()), "new.csv")
     code, out, _ = run("predict", model, path, "--id", 1)
-    assert code == 0 and [row["1"] for row in answers(out)] == [row[0] for row in rows]
+    assert code == 0 and [row["1"] for row in predictions(out)] == [row[0] for row in rows]
     dropped = run("predict", model, path, "--drop", 1)[1]
-    assert [row["score"] for row in answers(dropped)] == [row["score"] for row in answers(out)]
+    assert [row["score"] for row in predictions(dropped)] == [
+        row["score"] for row in predictions(out)
+    ]
 
 
-@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "latin-1"}])
-def test_answers_are_utf_8_wherever_they_go(write, fitted, tmp_path, locale):
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_answers_are_utf_8_wherever_they_go(run, write, fitted, tmp_path, monkeypatch, encoding):
     rows = [[a, b, "oui é" if y == "v" else "non"] for a, b, y in numbers()]
     path = write(text(rows))
     _, model, _ = fitted(path)
-    environment = {**os.environ, **locale}
-    command = [*COMMAND, "predict", model, path]
-    out = subprocess.run(command, capture_output=True, env=environment, check=True).stdout
-    subprocess.run([*command, "--output", tmp_path / "o"], env=environment, check=True)
-    assert out == (tmp_path / "o").read_bytes() and "oui é" in out.decode()
+    run("predict", model, path, "--output", tmp_path / "o")
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", out)
+    assert main(["predict", str(model), path]) == 0
+    assert out.buffer.getvalue() == (tmp_path / "o").read_bytes()
+    assert "oui é" in out.buffer.getvalue().decode()
 
 
-def test_standard_input(write, fitted):
-    path = write(text(numbers()))
+@pytest.mark.one_backend
+def test_standard_input(run, write, fitted, monkeypatch):
+    rows = [[a, b, "oui é" if y == "v" else "non"] for a, b, y in numbers()]
+    path = write(text(rows))
     _, model, _ = fitted(path)
-    with open(path, "rb") as rows:
-        piped = subprocess.run([*COMMAND, "predict", model, "-"], stdin=rows, capture_output=True)
-    direct = subprocess.run([*COMMAND, "predict", model, path], capture_output=True)
-    assert (piped.returncode, piped.stderr) == (0, b"") and piped.stdout == direct.stdout
-    with open(path, "rb") as rows:
-        fit = [*COMMAND, "fit", "-", "--target", "y"]
-        done = subprocess.run(fit, stdin=rows, capture_output=True, text=True)
-    assert done.returncode == 0 and "210 to fit, 90 held out" in done.stdout
+    with open(path, "rb") as given:
+        piped = subprocess.run(
+            [*COMMAND, "predict", model, "-"],
+            stdin=given, capture_output=True, env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
+    assert (piped.returncode, piped.stderr) == (0, b"")
+    assert piped.stdout.decode() == run("predict", model, path)[1]
+    with open(path, encoding="utf-8") as given:
+        monkeypatch.setattr(sys, "stdin", given)
+        code, out, _ = run("fit", "-", "--target", "y", "--no-search")
+    assert code == 0 and "210 to fit, 90 held out" in out
 
 
 @pytest.mark.parametrize(

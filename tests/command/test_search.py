@@ -6,7 +6,6 @@ from sklearn.datasets import load_breast_cancer, make_circles
 
 from entropic import EntropicClassifier, EntropicClassifierCV, load_model
 from entropic.command import search
-from entropic.command.main import main
 
 
 @pytest.fixture
@@ -18,14 +17,15 @@ def rows(tmp_path):
 
 
 @pytest.fixture
-def fit(rows, tmp_path, capsys):
+def fit(rows, tmp_path, run):
     """Run ``entropic fit`` on the rows: output, error output, and the model."""
 
     def fit(*options):
         model = tmp_path / "model"
         words = ["fit", rows[0], "--target", "y", "--holdout", 0, "--model", model, *options]
-        assert main([str(word) for word in words]) == 0
-        return *capsys.readouterr(), load_model(model)
+        code, out, error = run(*words)
+        assert code == 0
+        return out, error, load_model(model)
 
     return fit
 

@@ -22,17 +22,6 @@ from entropic.command import arff_file, separated
 from entropic.command.cells import MISSING_WORDS, clean
 from entropic.command.indexed import IndexedRows
 
-
-@pytest.fixture
-def write(tmp_path):
-    def write(content, name="file.csv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return str(path)
-
-    return write
-
-
 ROWS = [[1.5, "red", 0], [2, "green", 1], [-3e2, "blue", 0]]
 
 

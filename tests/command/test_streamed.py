@@ -5,7 +5,6 @@ import pytest
 
 from entropic import load_model
 from entropic.command import streamed
-from entropic.command.main import main
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -23,41 +22,40 @@ def files(tmp_path):
     return f"{tmp_path}/*.parquet"
 
 
-def run(capsys, *arguments):
-    code = main([str(word) for word in arguments])
-    return code, *capsys.readouterr()
+@pytest.fixture
+def fitted(run):
+    def fitted(path, *arguments):
+        code, out, err = run("fit", *arguments, "--degree", 2, "--model", path)
+        assert code == 0, err
+        return load_model(path), out
 
-
-def fitted(capsys, path, *arguments):
-    code, out, err = run(capsys, "fit", *arguments, "--degree", 2, "--model", path)
-    assert code == 0, err
-    return load_model(path), out
+    return fitted
 
 
 @pytest.mark.parametrize("batch_rows", [1, 33, 1000])
-def test_streamed_rows_give_the_model_of_all(files, tmp_path, capsys, batch_rows):
+def test_streamed_rows_give_the_model_of_all(files, tmp_path, run, fitted, batch_rows):
     settings = (files, "--target", "y", "--holdout", 0)
-    whole, report = fitted(capsys, tmp_path / "whole", *settings)
-    model, same = fitted(capsys, tmp_path / "model", *settings, "--batch-rows", batch_rows)
+    whole, report = fitted(tmp_path / "whole", *settings)
+    model, same = fitted(tmp_path / "model", *settings, "--batch-rows", batch_rows)
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-7)
     np.testing.assert_allclose(model.band_, whole.band_, rtol=1e-7)
     assert report.partition("Fit")[0] == same.partition("Fit")[0]
 
 
-def test_rows_that_would_not_fit_are_streamed(files, tmp_path, capsys, monkeypatch):
-    whole, _ = fitted(capsys, tmp_path / "whole", files, "--target", "y", "--holdout", 0)
+def test_rows_that_would_not_fit_are_streamed(files, tmp_path, run, fitted, monkeypatch):
+    whole, _ = fitted(tmp_path / "whole", files, "--target", "y", "--holdout", 0)
     monkeypatch.setattr(streamed, "memory_limit", lambda: 1000)
-    model, _ = fitted(capsys, tmp_path / "model", files, "--target", "y", "--holdout", 0)
+    model, _ = fitted(tmp_path / "model", files, "--target", "y", "--holdout", 0)
     assert model.multipliers_ is None and whole.multipliers_ is not None
     np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-7)
-    _, report = fitted(capsys, tmp_path / "model", files, "--target", "y")
+    _, report = fitted(tmp_path / "model", files, "--target", "y")
     assert "held out" in report and "accuracy" in report
 
 
-def test_a_checkpoint_is_gone_on_from(files, tmp_path, capsys, monkeypatch):
+def test_a_checkpoint_is_gone_on_from(files, tmp_path, run, fitted, monkeypatch):
     checkpoint = tmp_path / "checkpoint"
     settings = (files, "--target", "y", "--checkpoint", checkpoint)
-    whole, _ = fitted(capsys, tmp_path / "whole", *settings)
+    whole, _ = fitted(tmp_path / "whole", *settings)
     assert not checkpoint.exists()
     begin, passes = streamed.Progress.begin, []
 
@@ -68,30 +66,30 @@ def test_a_checkpoint_is_gone_on_from(files, tmp_path, capsys, monkeypatch):
             raise ValueError("the disk is gone")
 
     monkeypatch.setattr(streamed.Progress, "begin", stopped)
-    code, _, err = run(capsys, "fit", *settings, "--degree", 2)
+    code, _, err = run("fit", *settings, "--degree", 2)
     assert code == 2 and "the disk is gone" in err and checkpoint.exists()
-    code, _, err = run(capsys, "fit", *settings, "--degree", 3)
+    code, _, err = run("fit", *settings, "--degree", 3)
     assert code == 2 and "is of a fit with degree=2, not 3" in err
-    model, _ = fitted(capsys, tmp_path / "model", *settings)
+    model, _ = fitted(tmp_path / "model", *settings)
     assert np.array_equal(model.coef_, whole.coef_) and not checkpoint.exists()
 
 
-def test_what_streams_no_rows(tmp_path, capsys):
+def test_what_streams_no_rows(tmp_path, run, fitted):
     path = tmp_path / "a.svm"
     path.write_text("1 1:2\n-1 1:1\n" * 20)
-    code, _, err = run(capsys, "fit", path, "--batch-rows", 5)
+    code, _, err = run("fit", path, "--batch-rows", 5)
     assert code == 2 and "no meaning for LIBSVM" in err
-    code, _, err = run(capsys, "fit", "a.csv", "--batch-rows", 0)
+    code, _, err = run("fit", "a.csv", "--batch-rows", 0)
     assert code == 2 and "'0' is not a number of rows of at least 1" in err
 
 
-def test_predictions_are_written_a_batch_at_a_time(files, tmp_path, capsys):
-    fitted(capsys, tmp_path / "model", files, "--target", "y", "--batch-rows", 50)
+def test_predictions_are_written_a_batch_at_a_time(files, tmp_path, run, fitted):
+    fitted(tmp_path / "model", files, "--target", "y", "--batch-rows", 50)
     lines = ["a,b,word", *(f"{k / 1000},{k % 5},red" for k in range(100_000))]
     (tmp_path / "new.csv").write_text("\n".join(lines))
     arguments = ("predict", tmp_path / "model", tmp_path / "new.csv", "--id", "a")
-    code, out, _ = run(capsys, *arguments)
+    code, out, _ = run(*arguments)
     assert code == 0 and out.startswith("a,label,score,certainty\n0.0,")
     assert out.count("\n") == 100_001
-    code, _, _ = run(capsys, *arguments, "--output", tmp_path / "out.csv")
+    code, _, _ = run(*arguments, "--output", tmp_path / "out.csv")
     assert code == 0 and (tmp_path / "out.csv").read_text() == out

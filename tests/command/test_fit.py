@@ -1,91 +1,16 @@
-"""The command, as a user meets it: its report, its predictions, its refusals."""
+"""``entropic fit``, as a user meets it: its report, its options, its refusals."""
 
-import csv
-import io
-import json
-import os
-import signal
-import subprocess
 import sys
-import time
-import zipfile
 
 import numpy as np
 import pytest
 import real_data
+from command_files import as_csv, mixed_rows, predictions, said
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer
 
 from entropic import EntropicClassifier, checks, load_model
 from entropic.command import options
 from entropic.command.fit import _forewarned
-from entropic.command.main import main
-from entropic.command.source import open_source
-
-COMMAND = [sys.executable, "-m", "entropic"]
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(content, name="rows.csv"):
-        path = tmp_path / name
-        path.write_text(content)
-        return str(path)
-
-    return write
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command in this process: exit code, output, error output."""
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        return code, *capsys.readouterr()
-
-    return run
-
-
-@pytest.fixture
-def fails(run, tmp_path):
-    """Run what must fail: exit code 2, one line, nothing printed, nothing written."""
-
-    def fails(*arguments):
-        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-        code, out, error = run(*arguments)
-        assert (code, out) == (2, "")
-        assert error.startswith("entropic: ") and error.count("\n") == 1 and error[-1] == "\n"
-        after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-        assert before == after
-        return error
-
-    return fails
-
-
-def mixed_rows(n=60, seed=0):
-    """Rows with a number, a word, missing cells, and labels that depend on both."""
-    rng = np.random.default_rng(seed)
-    size, colour = rng.normal(size=n), rng.choice(["red", "blue", "?"], n)
-    good = size + (colour == "red") + rng.normal(size=n) > 0.5
-    cells = np.where(rng.random(n) < 0.1, "NA", np.round(size, 3).astype(str))
-    return [
-        [cell, word, "good" if label else "bad"]
-        for cell, word, label in zip(cells, colour, good, strict=True)
-    ]
-
-
-def as_csv(rows, header=("size", "colour", "y"), separator=","):
-    return "".join(separator.join(map(str, row)) + "\n" for row in [header, *rows] if len(row))
-
-
-def predictions(out):
-    return list(csv.DictReader(io.StringIO(out)))
-
-
-def said(out, label):
-    return next(line for line in out.splitlines() if line.strip().startswith(label)).split(None, 1)
-
-
-# ------------------------------------------------------------------------- fit
 
 
 def test_the_report_says_what_the_classifier_found(run):
@@ -151,25 +76,6 @@ def test_without_rich_the_same_words_are_printed(run, write, monkeypatch):
     rich = run("fit", path, "--target", "y")[1]
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert run("fit", path, "--target", "y")[1] == rich
-
-
-@pytest.mark.parametrize("absent", ["pyarrow", "clevercsv"])
-def test_what_is_missing_is_one_line_that_says_what_brings_it(write, absent):
-    path = write(as_csv(mixed_rows()))
-    program = (
-        "import sys\n"
-        "class Absent:\n"
-        "    def find_spec(name, *_):\n"
-        f"        if name.split('.')[0] in ({absent!r}, 'pandas'):\n"
-        "            raise ModuleNotFoundError(name, name=name)\n"
-        "sys.meta_path.insert(0, Absent)\n"
-        "from entropic.command.main import main\n"
-        f"sys.exit(main(['fit', {path!r}, '--target', 'y']))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith(f"entropic: {absent}") and done.stderr.count("\n") == 1
-    assert "pip install 'entropic-classifier[cli]'" in done.stderr
 
 
 def test_positive_turns_the_scores_and_the_figures_around(run, write, tmp_path):
@@ -279,65 +185,6 @@ def test_identifiers_among_the_words_are_noted(run, write):
     assert "different words" not in run("fit", path, "--target", "y", "--drop", "name")[1]
 
 
-# --------------------------------------------------------------------- predict
-
-
-@pytest.fixture
-def model(run, write, tmp_path):
-    path = tmp_path / "model"
-    code, *_ = run("fit", write(as_csv(mixed_rows())), "--target", "y", "--model", path)
-    assert code == 0
-    return path
-
-
-def test_predictions_equal_the_classifiers(run, write, model, tmp_path):
-    path = write(as_csv(mixed_rows(30, 2)), "new.csv")
-    code, out, error = run("predict", model, path)
-    assert (code, error) == (0, "")
-    loaded = load_model(model)
-    encoder = loaded.preprocessing_.encoder
-    source = open_source([path], encoder.reading, encoder.known)
-    encoder.select(source)
-    X = encoder.matrix(source.table())
-    rows = predictions(out)
-    assert [row["label"] for row in rows] == loaded.predict(X).tolist()
-    assert [float(row["score"]) for row in rows] == loaded.decision_function(X).tolist()
-    assert [row["certainty"] == "uncertain" for row in rows] == loaded.in_band(X).tolist()
-    code, nothing, _ = run("predict", model, path, "--output", tmp_path / "out.csv")
-    assert (code, nothing) == (0, "") and (tmp_path / "out.csv").read_text() == out
-
-
-def test_the_label_column_may_be_absent_and_columns_in_another_order(run, write, model):
-    rows = mixed_rows(30, 2)
-    whole = run("predict", model, write(as_csv(rows), "a.csv"))[1]
-    bare = as_csv([row[:2] for row in rows], ("size", "colour"))
-    turned = as_csv([row[::-1] for row in rows], ("y", "colour", "size"), ";")
-    other = write(turned, "c.csv")
-    assert run("predict", model, write(bare, "b.csv"))[1] == whole
-    assert run("predict", model, other, "--separator", ";")[1] == whole
-
-
-def test_columns_without_a_header_may_lack_the_label_in_the_middle(run, write, tmp_path):
-    rows = [[row[0], row[2], row[1]] for row in mixed_rows()]
-    train = write(as_csv(rows, ()), "train.csv")
-    bare = write(as_csv([row[::2] for row in rows], ()), "bare.csv")
-    assert run("fit", train, "--target", 2, "--model", tmp_path / "m")[0] == 0
-    assert run("predict", tmp_path / "m", train)[1] == run("predict", tmp_path / "m", bare)[1]
-
-
-def test_models_saved_from_python_predict_files_of_numbers(run, write, tmp_path, fails):
-    X, y = load_breast_cancer(return_X_y=True)
-    model = EntropicClassifier().fit(X[:, :3], y)
-    model.save(tmp_path / "m")
-    path = write(as_csv(X[:20, :3], ()), "x.csv")
-    scores = [float(row["score"]) for row in predictions(run("predict", tmp_path / "m", path)[1])]
-    np.testing.assert_allclose(scores, model.decision_function(X[:20, :3]), rtol=1e-12)
-    assert "NaN" in fails("predict", tmp_path / "m", write("1,2,?\n3,4,5\n", "y.csv"))
-
-
-# ------------------------------------------------------------------- bad input
-
-
 def test_bad_rows(fails, write, tmp_path):
     model = tmp_path / "m"
 
@@ -409,169 +256,6 @@ def test_help_and_version_are_no_failures(run):
         assert (code, error) == (0, "") and out
 
 
-def test_other_columns_than_those_of_the_fit(fails, write, model):
-    def refuse(content):
-        return fails("predict", model, write(content, "new.csv"))
-
-    assert "'colour' of the training rows is missing" in refuse("size,hue\n1,red\n")
-    assert "is missing" in refuse("1,red\n2,blue\n")
-    assert "holds 'big' in line 2" in refuse("size,colour\nbig,red\n")
-    assert "LIBSVM" in refuse("1 1:2\n")
-
-
-def test_models_that_are_none(fails, write, model, tmp_path):
-    rows = write(as_csv(mixed_rows()))
-    assert "not a model file" in fails("predict", rows, rows)
-    assert "there is no file" in fails("predict", tmp_path / "absent", rows)
-    damaged = tmp_path / "damaged"
-    content = model.read_bytes()
-    damaged.write_bytes(content[: len(content) // 2])
-    assert "damaged or foreign" in fails("predict", damaged, rows, "--output", tmp_path / "out")
-
-
-def test_forged_preprocessing_is_one_line_or_predictions(run, write, model, tmp_path):
-    rows = write(as_csv(mixed_rows()))
-    good, forged = run("predict", model, rows)[1], tmp_path / "forged"
-    with zipfile.ZipFile(model) as file:
-        entries = {name: file.read(name) for name in file.namelist()}
-    schema = json.loads(entries.pop("schema.json"))
-    nodes, todo = [], [schema["content"]["content"]["preprocessing_"]]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, list):
-            todo += node
-        elif isinstance(node, dict):
-            todo += node.values()
-            nodes += [node] if node.get("__loader__") == "JsonNode" else []
-    assert len(nodes) > 10
-    codes = set()
-    for i, node in enumerate(nodes):
-        kept = node["content"]
-        node["content"] = ("null", "-1", "1e300", '"x"', "[]", "{}", "true")[i % 7]
-        with zipfile.ZipFile(forged, "w") as file:
-            for name, entry in entries.items():
-                file.writestr(name, entry)
-            file.writestr("schema.json", json.dumps(schema))
-        node["content"] = kept
-        code, out, error = run("predict", forged, rows)
-        codes.add(code)
-        assert code in (0, 2) and (out == "" and error.count("\n") == 1 if code else not error)
-        assert code or out.count("\n") == good.count("\n")
-    assert 2 in codes
-
-
-def test_places_that_cannot_be_written_to(fails, write, model, tmp_path):
-    rows = write(as_csv(mixed_rows()))
-    for place in (tmp_path, tmp_path / "absent" / "x", "/dev/full"):
-        assert "cannot write" in fails("predict", model, rows, "--output", place)
-        assert "cannot write" in fails("fit", rows, "--target", "y", "--model", place)
-
-
-# ------------------------------------------------------------------- processes
-
-
-def test_the_process_fails_with_one_line(model):
-    done = subprocess.run([*COMMAND, "predict", model, "absent"], capture_output=True, text=True)
-    assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
-
-
-def test_a_reader_that_leaves_is_no_error(write, model):
-    rows = write(as_csv(mixed_rows()))
-    reader, writer = os.pipe()
-    os.close(reader)
-    done = subprocess.run(
-        [*COMMAND, "predict", model, rows], stdout=writer, stderr=subprocess.PIPE, text=True
-    )
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (141, "")
-
-
-def test_a_full_device_is_one_line(write, model):
-    if not os.path.exists("/dev/full"):
-        pytest.skip("there is no /dev/full here")
-    rows = write(as_csv(mixed_rows()))
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [*COMMAND, "predict", model, rows], stdout=full, stderr=subprocess.PIPE, text=True
-        )
-    assert done.returncode == 2
-    assert done.stderr.startswith("entropic: ") and done.stderr.count("\n") == 1
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
-def test_an_interruption_is_answered_and_leaves_nothing(write, tmp_path):
-    rng = np.random.default_rng(0)
-    rows = [[*row, int(label)] for row, label in zip(
-        rng.normal(size=(4000, 40)).round(3), rng.random(4000) < 0.5, strict=True
-    )]  # fmt: skip
-    path = write(as_csv(rows, [f"x{j}" for j in range(40)] + ["y"]))
-    model = tmp_path / "m"
-    process = subprocess.Popen(
-        [*COMMAND, "fit", path, "--target", "y", "--degree", "2", "--verbose", "--tol", "0",
-         "--max-iter", "1000000", "--solver", "spectral", "--model", str(model)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    process.stderr.readline()  # the first step: the fit is under way
-    sent = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    out, error = process.communicate(timeout=60)
-    answered = time.monotonic() - sent
-    assert process.returncode == 130 and out == ""
-    assert error.splitlines()[-1] == "entropic: interrupted"
-    assert not model.exists() and len(list(tmp_path.iterdir())) == 1
-    assert answered < 10  # a second on a quiet machine
-
-
-# Says when the first of its imports begins.
-ENDLESS = """
-import sys
-from entropic.command.main import main
-
-class Watch:
-    def find_spec(self, name, *_):
-        if name == "entropic.command.options":
-            print("under way", flush=True)
-
-sys.meta_path.insert(0, Watch())
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
-@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2, 0.5, 1.0, 1.5, 4.0])
-def test_an_interruption_while_libraries_load_is_one_line(write, seconds):
-    X = np.random.default_rng(0).normal(size=(20000, 20)).round(2)
-    names = [*(f"x{column}" for column in range(20)), "y"]
-    path = write(as_csv([[*row, index % 2] for index, row in enumerate(X)], names))
-    process = subprocess.Popen(
-        [sys.executable, "-c", ENDLESS, "fit", path, "--target", "-1", "--degree", "3",
-         "--tol", "0", "--max-iter", "1000000", "--solver", "spectral"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    process.stdout.readline()
-    time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
-    out, error = process.communicate(timeout=60)
-    assert (process.returncode, out, error) == (130, "", "entropic: interrupted\n")
-
-
-# ------------------------------------------------------------------ arguments
-
-
-@pytest.mark.parametrize(
-    "arguments", [["--version"], ["fit", "--help"], ["fit"], ["fit", "x", "--degree", "one"]]
-)
-def test_arguments_are_answered_before_any_library_is_loaded(arguments):
-    script = (
-        "import sys; from entropic.command.main import main; main(sys.argv[1:]); "
-        "sys.exit(str(set(sys.modules) & {'numpy', 'scipy', 'sklearn'}))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True
-    )
-    assert done.stderr.splitlines()[-1] == "set()"
-
-
 def test_options_are_the_classifiers_own():
     ours = EntropicClassifier().get_params()
     assert {name: ours[name] for name in options.DEFAULTS} == options.DEFAULTS
@@ -580,9 +264,6 @@ def test_options_are_the_classifiers_own():
         "callback", "monotonic_cst", "verbose", "warm_start",
     }  # fmt: skip
     assert (options.SOLVERS, options.CONSTRAINTS) == (checks.SOLVERS, checks.CONSTRAINTS)
-
-
-# ------------------------------------------------------------------- real data
 
 
 @pytest.mark.parametrize(
