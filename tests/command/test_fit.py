@@ -58,7 +58,7 @@ def test_the_figures_on_held_out_rows_are_right(run, write, tmp_path):
 def test_missing_cells_are_counted(run, write):
     rows = mixed_rows()
     path = write(as_csv(rows))
-    _, out, _ = run("fit", path, "--target", "y", "--holdout", 0)
+    _, out, _ = run("fit", "--no-search", path, "--target", "y", "--holdout", 0)
     numbers = sum(row[0] == "NA" for row in rows)
     words = sum(row[1] == "?" for row in rows)
     assert f"{numbers} of numbers, filled by the median; {words} of words" in out
@@ -66,16 +66,18 @@ def test_missing_cells_are_counted(run, write):
 
 def test_the_same_command_prints_the_same_report(run, write):
     path = write(as_csv(mixed_rows()))
-    one, two, other = (run("fit", path, "--target", "y", "--seed", seed)[1] for seed in (0, 0, 5))
+    one, two, other = (
+        run("fit", "--no-search", path, "--target", "y", "--seed", seed)[1] for seed in (0, 0, 5)
+    )
     assert one == two != other
 
 
 def test_without_rich_the_same_words_are_printed(run, write, monkeypatch):
     pytest.importorskip("rich")
     path = write(as_csv(mixed_rows()))
-    rich = run("fit", path, "--target", "y")[1]
+    rich = run("fit", "--no-search", path, "--target", "y")[1]
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    assert run("fit", path, "--target", "y")[1] == rich
+    assert run("fit", "--no-search", path, "--target", "y")[1] == rich
 
 
 def test_positive_turns_the_scores_and_the_figures_around(run, write, tmp_path):
@@ -83,7 +85,19 @@ def test_positive_turns_the_scores_and_the_figures_around(run, write, tmp_path):
     scores = {}
     for label in ("bad", "good"):
         model = tmp_path / label
-        run("fit", path, "--target", "y", "--positive", label, "--holdout", 0, "--model", model)
+        run(
+            "fit",
+            "--no-search",
+            path,
+            "--target",
+            "y",
+            "--positive",
+            label,
+            "--holdout",
+            0,
+            "--model",
+            model,
+        )
         rows = predictions(run("predict", model, path)[1])
         scores[label] = np.array([float(row["score"]) for row in rows])
         assert {row["label"] for row in rows if float(row["score"]) > 0} == {label}
@@ -95,7 +109,17 @@ def test_labels_against_all_others(run, write, tmp_path, fails):
     path = write(as_csv(rows, ("x", "y")))
     assert "--positive LABEL" in fails("fit", path, "--target", "y", "--model", tmp_path / "m")
     code, out, _ = run(
-        "fit", path, "--target", "y", "--positive", 1, "--positive", 2, "--model", tmp_path / "m"
+        "fit",
+        "--no-search",
+        path,
+        "--target",
+        "y",
+        "--positive",
+        1,
+        "--positive",
+        2,
+        "--model",
+        tmp_path / "m",
     )
     assert code == 0 and "not 1 or 2: 20, 1 or 2: 20 (positive)" in out
     assert predictions(run("predict", tmp_path / "m", path)[1])[0]["label"] in (
@@ -144,8 +168,8 @@ def test_files_are_read_one_below_the_other(run, write):
     rows = mixed_rows()
     whole = write(as_csv(rows), "whole.csv")
     parts = [write(as_csv(rows[:20]), "a.csv"), write(as_csv(rows[20:], separator=";"), "b.csv")]
-    one = run("fit", whole, "--target", "y")[1].split("\n", 2)[2]
-    two = run("fit", *parts, "--target", "y")[1].split("\n", 2)[2]
+    one = run("fit", "--no-search", whole, "--target", "y")[1].split("\n", 2)[2]
+    two = run("fit", "--no-search", *parts, "--target", "y")[1].split("\n", 2)[2]
     assert one == two
 
 
@@ -159,7 +183,7 @@ def test_libsvm_with_a_narrower_and_a_wider_test_file(run, tmp_path):
         dump_svmlight_file(rows, y, name, zero_based=False)
     model = tmp_path / "m"
     for test in names[1:]:
-        code, out, error = run("fit", names[0], "--test", test, "--model", model)
+        code, out, error = run("fit", "--no-search", names[0], "--test", test, "--model", model)
         assert (code, error) == (0, "")
     assert "180 cells of the held-out rows hold what no training row has; ignored" in out
     direct = load_model(model).decision_function(X)
@@ -172,17 +196,22 @@ def test_trailing_dots_in_test_labels_are_reported(run, write):
     dotted = [[*row[:2], row[2] + "."] for row in mixed_rows(40, 1)]
     test = write(as_csv(dotted), "test.csv")
     plain = write(as_csv(mixed_rows(40, 1)), "plain.csv")
-    out = run("fit", train, "--target", "y", "--test", test)[1]
+    out = run("fit", "--no-search", train, "--target", "y", "--test", test)[1]
     assert "end in a dot, which was taken off" in out
-    reference = run("fit", train, "--target", "y", "--test", plain)[1]
+    reference = run("fit", "--no-search", train, "--target", "y", "--test", plain)[1]
     assert said(out, "accuracy") == said(reference, "accuracy")
 
 
 def test_identifiers_among_the_words_are_noted(run, write):
     rows = [[f"id{i}", *row] for i, row in enumerate(mixed_rows())]
     path = write(as_csv(rows, ("name", "size", "colour", "y")))
-    assert "column name has 42 different words" in run("fit", path, "--target", "y")[1]
-    assert "different words" not in run("fit", path, "--target", "y", "--drop", "name")[1]
+    assert (
+        "column name has 42 different words" in run("fit", "--no-search", path, "--target", "y")[1]
+    )
+    assert (
+        "different words"
+        not in run("fit", "--no-search", path, "--target", "y", "--drop", "name")[1]
+    )
 
 
 def test_bad_rows(fails, write, tmp_path):
@@ -266,6 +295,7 @@ def test_options_are_the_classifiers_own():
     assert (options.SOLVERS, options.CONSTRAINTS) == (checks.SOLVERS, checks.CONSTRAINTS)
 
 
+@pytest.mark.one_backend
 @pytest.mark.parametrize(
     "files, options, least",
     [
@@ -283,19 +313,21 @@ def test_options_are_the_classifiers_own():
     ids=lambda value: value[0].split("/")[0] if isinstance(value, list) else None,
 )  # fmt: skip
 def test_real_files(run, files, options, least):
-    code, out, error = run("fit", *(real_data.path(name) for name in files), *options)
+    files = [real_data.path(name) for name in files]
+    code, out, error = run("fit", "--no-search", *files, *options)
     assert (code, error) == (0, "")
     assert said(out, "status")[1].startswith("converged")
     assert float(said(out, "accuracy")[1].split()[0]) >= least
 
 
+@pytest.mark.one_backend
 def test_adult_and_a9a_with_their_test_files(run):
     adult = [real_data.path(f"adult/adult.{part}") for part in ("data", "test")]
-    code, out, _ = run("fit", adult[0], "--target", 15, "--test", adult[1])
+    code, out, _ = run("fit", "--no-search", adult[0], "--target", 15, "--test", adult[1])
     assert code == 0 and float(said(out, "accuracy")[1].split()[0]) > 0.845
     assert "4,262 of words" in out and "taken off" in out
     a9a = [real_data.path(f"a9a/{name}") for name in ("a9a", "a9a.t")]
-    code, out, _ = run("fit", a9a[0], "--test", a9a[1])
+    code, out, _ = run("fit", "--no-search", a9a[0], "--test", a9a[1])
     assert code == 0 and float(said(out, "accuracy")[1].split()[0]) > 0.845
     assert said(out, "features")[1] == "123"
 

@@ -118,11 +118,14 @@ def test_files_folders_and_patterns_are_answered_one_below_the_other(
     run, write, model, tmp_path, fails
 ):
     rows = mixed_rows(30, 2)
-    whole = run("predict", model, write(as_csv(rows), "whole.csv"))[1]
+    whole = predictions(run("predict", model, write(as_csv(rows), "whole.csv"))[1])
+    scores = [float(row["score"]) for row in whole]
     (tmp_path / "parts").mkdir()
     parts = [write(as_csv(rows[:9]), "parts/a.csv"), write(as_csv(rows[9:]), "parts/b.csv")]
     for files in (parts, [tmp_path / "parts"], [tmp_path / "parts" / "*.csv"]):
-        assert run("predict", model, *files)[1] == whole
+        found = predictions(run("predict", model, *files)[1])
+        assert [row["label"] for row in found] == [row["label"] for row in whole]
+        np.testing.assert_allclose([float(row["score"]) for row in found], scores, rtol=1e-12)
     bad = write(as_csv([["big", "red", "good"]]), "parts/c.csv")
     assert f"'big' in line 2 of {bad!r}" in fails("predict", model, *parts, bad)
     other = write("size,hue\n1,red\n", "parts/c.csv")
