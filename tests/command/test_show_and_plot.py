@@ -41,7 +41,10 @@ def test_show_names_the_largest_terms_towards_the_positive_label(folder, capsys)
     out = capsys.readouterr().out
     model = load_model(folder / "table.entropic")
     frame = model.summary().to_frame()
-    assert "up, down (positive)" in out and "2 of numbers, 1 of words ('colour')" in out
+    assert (
+        "up, down (positive)" in out
+        and "2 of numbers ('east', 'north'), 1 of words ('colour')" in out
+    )
     assert f"Terms towards down, the 3 largest of {model.coef_.shape[1]}" in out
     names = model.monomials_.get_feature_names_out(model.preprocessing_.encoder.feature_names())
     for place in np.argsort(-np.abs(model.scaled_coef_[0]))[:3]:
