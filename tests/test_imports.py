@@ -29,6 +29,7 @@ ORDER = [
         "entropic.config",
         "entropic.dask",
     ],
+    ["entropic.paper"],
     ["entropic.command"],
     ["entropic.model_file"],
     ["entropic.command.saved"],

@@ -83,7 +83,19 @@ def _plot():
     return plot
 
 
-_SUBCOMMANDS = {"fit": _fit, "predict": _predict, "show": _show, "plot": _plot}
+def _paper():
+    from .paper import paper
+
+    return paper
+
+
+_SUBCOMMANDS = {
+    "fit": _fit,
+    "predict": _predict,
+    "show": _show,
+    "plot": _plot,
+    "paper": _paper,
+}
 
 
 @contextmanager

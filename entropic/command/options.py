@@ -175,6 +175,23 @@ def parser():
     )
     _add_drop(plot)
     _add_reading(plot, "as in the files of the fit")
+
+    paper = commands.add_parser(
+        "paper",
+        help="run the experiments of the paper",
+        description="Fit the paper's classifiers and those of entropic to the paper's five data "
+        "sets, by its protocol, and print the tables beside the printed ones.",
+    )
+    paper.add_argument(
+        "--output",
+        metavar="DIR",
+        help="folder for the tables as text, Markdown and JSON, and for the figures as PNG and SVG",
+    )
+    paper.add_argument(
+        "--all-degrees",
+        action="store_true",
+        help="try degrees 3 and 4 on the set of 30 features too, as the authors did (many minutes)",
+    )
     return command
 
 

@@ -1,0 +1,1 @@
+"""The paper's five experiments by its own protocol: ``entropic paper``."""
