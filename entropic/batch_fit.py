@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+
 from sklearn.utils.validation import validate_data
 
 from . import checks
@@ -11,14 +12,18 @@ from .features.parted import Found, PartedRows
 from .features.scaling import recipe_of
 from .kernels.library_threads import one_library_thread
 from .kernels.loss import Loss
+from .one_against_rest import Watch, side_by_side
 from .rollback import all_or_nothing
 from .rows.journal import Journal
-from .rows.parts import LocalParts, PartedSweep, Totals, View
+from .rows.parts import LocalParts, PartedSweep, SharedParts, SharedPasses, Totals, View
 from .rows.stream import Batches
 from .rows.survey import Survey
 from .solvers.problem import minimise
 from .solvers.spectral import RULES
-from .uncertainty.parted import TrainingScores, left_out_ranking
+from .uncertainty.error_control import left_out_risk
+from .uncertainty.parted import LeftOutOfParts, LeftOutSureness, observation_of, observed
+from .uncertainty.ranking import Ranking
+from .uncertainty.several import problems_of
 
 # Parameters that change nothing of what a fit finds.
 BESIDE = ("n_jobs", "verbose", "callback", "warm_start")
@@ -39,7 +44,7 @@ class BatchFitMixin:
         batches : iterable or callable
             Of ``(X, y)`` or ``(X, y, weight)``, read about ten times; a callable without arguments
             makes a new iterator each time. A thread reads the next batch while one is worked on.
-        classes : array of shape (2,) or None
+        classes : array of shape (n_classes,) or None
             The labels, where they are known; others are then an error at the row they stand in.
         checkpoint : str, path-like or None
             A file that keeps what each pass has found. Where the fit is broken off, the same call
@@ -66,9 +71,7 @@ class BatchFitMixin:
         options = {name: self.get_params(deep=False)[name] for name in self._names_of_the_problem()}
         parts = local if checkpoint is None else Journal(local, checkpoint, options)
         with all_or_nothing(self), one_library_thread:
-            sweep, box, outcome, found = self._solve_parts(parts, classes)
-            self._keep(outcome, sweep.design)
-            self._learn_of_parts(sweep, box, outcome, found)
+            self._fit_parts(parts, classes)
         parts.close()
         return self
 
@@ -86,16 +89,8 @@ class BatchFitMixin:
     def _check_columns(self, X, first):
         validate_data(self, X, reset=first, skip_check_array=True)
 
-    def _solve_parts(self, parts, classes):
-        """Minimise the entropy for the rows that someone holds, wherever that is.
-
-        Returns
-        -------
-        sweep : PartedSweep
-        box : Box
-        outcome : Outcome
-        found : Found
-        """
+    def _fit_parts(self, parts, classes):
+        """Find the surfaces for the rows that someone holds, wherever that is."""
         survey = Survey(
             scaled=self.standardize is not False,
             by_class=self.class_weight is not None,
@@ -104,7 +99,14 @@ class BatchFitMixin:
             n_jobs=self.n_jobs,
         )
         found = Found.of(parts.run(survey))
-        self.classes_, factors = found.labels, self._class_factors(found)
+        there = found.labels[found.n_rows > 0].tolist()
+        if len(there) < max(2, len(found.labels)):
+            number = "1 class" if len(there) == 1 else f"{len(there)} classes"
+            raise ValueError(
+                f"y has {number}, {there}; give rows of at least two, and of all in classes."
+            )
+        self.classes_ = found.labels
+        factors = checks.check_class_weight(self.class_weight, found.labels, found.weight)
         loss = Loss(float(self.slack), self.constraint == "inequality")
         view = View(None, found.labels, factors, loss, float(self.margin), self.n_jobs)
         source = PartedRows(parts, found, view)
@@ -119,58 +121,53 @@ class BatchFitMixin:
         design = recipe.design(source.example)
         view = View(recipe, found.labels, factors, loss, float(self.margin), self.n_jobs)
         totals = Totals.of(found, factors)
-        sweep = PartedSweep(parts, view, totals, design, source.work(design))
-        box = self._box(design.rows.n_columns)
-        outcome = minimise(
-            sweep,
-            box,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            start=self._start(design.n_features),
-            callback=self._watch,
-        )
-        return sweep, box, outcome, found
+        box, work = self._box(design.rows.n_columns), source.work(design)
+        starts, places = self._starts(design.n_features), problems_of(self.classes_)
+        watch = Watch(self._watch, self.classes_)
 
-    def _class_factors(self, found):
-        """What multiplies the weights of each class.
-
-        Raises
-        ------
-        ValueError
-            If there are not two classes with weight.
-        """
-        if len(found.labels) != 2 or not np.all(found.n_rows):
-            n_found = np.count_nonzero(found.n_rows)
-            raise ValueError(
-                f"Only binary classification is supported. y has {n_found} class"
-                f"{'' if n_found == 1 else 'es'}; give rows of exactly two."
+        def fit_one(number, ask=None):
+            rows = parts if ask is None else SharedParts(ask)
+            own = replace(view, positive=places[number])
+            sweep = PartedSweep(rows, own, totals, design, work)
+            outcome = minimise(
+                sweep,
+                box,
+                solver=self.solver,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                start=starts[number],
+                callback=watch.of(places[number]),
             )
-        factors = np.ones(2)
-        if self.class_weight is not None:
-            factors = checks.check_class_weight(self.class_weight, found.labels)
-            if factors is None:
-                total = found.weight.sum()
-                factors = total / (2 * np.where(found.weight > 0, found.weight, 1.0))
-        for label, weight in zip(found.labels, factors * found.weight, strict=True):
-            if not weight > 0:
-                raise ValueError(
-                    f"Only rows of weight 0 have the label {label}; give both classes weight."
-                )
-        return factors
+            learned = LeftOutOfParts.of(sweep, box, outcome, found, self.leave_one_out)
+            return replace(outcome, evaluation=None), learned
 
-    def _learn_of_parts(self, sweep, box, outcome, found):
+        if len(places) == 1:
+            fits = [fit_one(0)]
+            self.n_sweeps_ = fits[0][0].n_sweeps
+        else:
+            shared = SharedPasses(parts)
+            fits = side_by_side(len(places), fit_one, shared)
+            self.n_sweeps_ = shared.reads.count
+        outcomes, learned = zip(*fits, strict=True)
+        self._keep(outcomes, design)
+        self._learn_of_parts(parts, learned, found)
+
+    def _learn_of_parts(self, parts, learned, found):
         """Set what the leave-one-out scores tell, as a fit in memory does."""
         self._forget_uncertainty()
+        self.separation_ = self._stacked([one.separation for one in learned])
         if not self.leave_one_out:
-            lowest, _ = sweep.over_parts(TrainingScores(), outcome.evaluation)
-            self.separation_ = float(lowest.sum())
             return
-        trained, ranking, lowest, totals = left_out_ranking(sweep, box, outcome, found)
-        self.separation_ = float(trained.sum())
-        if ranking is None:
-            self._warn_of_no_scores(sweep, outcome)
+        if any(one.ranking is None for one in learned):
+            self._warn_of_no_scores([one.cost for one in learned])
             return
-        self._learn_of_ranking(ranking, totals)
+        self._learn_of_rankings([one.ranking for one in learned])
+        by_sureness, totals = learned[0].ranking, observed(found)
+        if len(learned) > 1:
+            tasks = tuple(one.task for one in learned)
+            task = LeftOutSureness(tasks, self.calibration_, observation_of(found))
+            by_sureness = Ranking(*parts.run(task))
+            totals = by_sureness.bad.sum(), by_sureness.good.sum()
+        self.left_out_risk_ = left_out_risk(by_sureness, totals)
         if self.certainty == 1:
-            self.band_ = tuple(sorted((float(lowest[0]), -float(lowest[1]))))
+            self.band_ = self._stacked([one.extremes for one in learned])

@@ -23,8 +23,9 @@ from .rows.memory import machine_memory
 from .rows.monomial_rows import MonomialRows
 from .rows.sweep import sweeps
 from .rows.work import Work
-from .uncertainty.leave_one_out import left_out, observations
+from .uncertainty.leave_one_out import LeftOut, observations
 from .uncertainty.scoring import SCORINGS, neg_log_loss
+from .uncertainty.several import problems_of
 
 # What became of a candidate, as its row of the table says.
 JUDGED = "judged"  # on all rows
@@ -89,11 +90,11 @@ class Candidate:
             f"({self.status}, {self.n_rows} rows)"
         )
 
-    def judge(self, status, scores, positive, rows, scoring):
+    def judge(self, status, scores, codes, rows, scoring):
         """Keep what held-out scores say; rows without weight have no say."""
         self.status = status
         counted = rows > 0
-        state = scores[counted], positive[counted], rows[counted]
+        state = scores[counted], codes[counted], rows[counted]
         self.score, self.standard_error = SCORINGS[scoring](*state)
         value, self.loss_error = neg_log_loss(*state)
         self.log_loss = -value
@@ -152,7 +153,7 @@ class Race:
 
     # ---------------------------------------------------------- leave-one-out
 
-    def by_leave_one_out(self, X, positive, weights, sample_weight):
+    def by_leave_one_out(self, X, classes, codes, weights, sample_weight):
         """Judge the candidates by the scores that rows get when they are left out."""
         degrees = {}
         for candidate in self.candidates:
@@ -163,7 +164,7 @@ class Race:
                 for candidate in group:
                     candidate.status = SKIPPED
                 continue
-            heat = _Heat(self, degree, X, positive, weights, sample_weight)
+            heat = _Heat(self, degree, X, classes, codes, weights, sample_weight)
             if heat.sample is not None:
                 self.n_expected += min(FINALISTS, len(group))
                 sampled.append((heat, group))
@@ -231,19 +232,19 @@ class Race:
 
     # ------------------------------------------------------------------ folds
 
-    def by_folds(self, X, classes, positive, weights, sample_weight):
+    def by_folds(self, X, classes, codes, weights, sample_weight):
         """Judge the candidates by the scores of rows held out of their fits, fold by fold."""
-        labels = classes[positive.astype(int)]
+        labels = classes[codes]
         given = check_per_sample(sample_weight, len(labels), "sample_weight", default=1.0)
         given = np.broadcast_to(given, len(labels))
         weights = np.broadcast_to(weights, len(labels))
         folds = list(check_cv(self.search.cv, labels, classifier=True).split(X, labels))
         tested = np.concatenate([np.arange(len(labels))[test] for _, test in folds])
-        for label, members in zip(classes, (~positive, positive), strict=True):
-            if not np.any(weights[tested][members[tested]] > 0):
+        for code, label in enumerate(classes):
+            if not np.any(weights[tested][codes[tested] == code] > 0):
                 raise ValueError(
                     f"No fold of cv holds out a row of weight with the label {label}; "
-                    "give folds that judge both classes."
+                    "give folds that judge every class."
                 )
         for candidate in self.candidates:
             if self.time_is_up():
@@ -270,7 +271,7 @@ class Race:
                 for name in figures[0]
             }
             scores = np.concatenate(scores)
-            candidate.judge(JUDGED, scores, positive[tested], weights[tested], self.search.scoring)
+            candidate.judge(JUDGED, scores, codes[tested], weights[tested], self.search.scoring)
             self._tell(candidate)
 
 
@@ -279,7 +280,7 @@ class _Rows:
     """What a fit takes: a design, classes, weights, and those of them that the user gave."""
 
     design: Design
-    positive: np.ndarray
+    codes: np.ndarray
     weights: np.ndarray
     sample_weight: np.ndarray | None
 
@@ -289,21 +290,21 @@ class _Rows:
         if np.size(given) > 1:
             given = np.asarray(given)[indices]
         weights = self.weights if len(self.weights) == 1 else self.weights[indices]
-        return _Rows(self.design.take(indices), self.positive[indices], weights, given)
+        return _Rows(self.design.take(indices), self.codes[indices], weights, given)
 
 
 class _Heat:
     """The rows as one degree sees them, all of them and those of the sample."""
 
-    def __init__(self, race, degree, X, positive, weights, sample_weight):
-        self.search = race.search
+    def __init__(self, race, degree, X, classes, codes, weights, sample_weight):
+        self.search, self.classes = race.search, classes
         design = _stored(self.search._candidate(degree=degree)._design(X, weights))
-        self.whole = _Rows(design, positive, weights, sample_weight)
+        self.whole = _Rows(design, codes, weights, sample_weight)
         self.counts = observations(sample_weight, weights, design.n_samples)[1]
         size = sample_size(design.n_samples, design.rows.n_columns)
         self.sample = None
         if size is not None:
-            self.sample = _sample(positive, self.counts, size)
+            self.sample = _sample(codes, self.counts, size)
             self.part = self.whole.take(self.sample)
 
     def judge(self, candidate, group, sample):
@@ -313,32 +314,45 @@ class _Heat:
         )
         fitted = self.whole if sample is None else self.part
         design = fitted.design
+        model.classes_ = self.classes
         box = model._box(design.rows.n_columns)
         start = candidate.coef
         if start is None:
             start = _neighbour(candidate, group)
-        start = None if start is None else box.state(start)
-        sweep, box, outcome = model._solve(design, fitted.positive, fitted.weights, start)
-        candidate.coef, candidate.n_rows = outcome.coef, design.n_samples
+        starts = [None] * len(problems_of(self.classes))
+        if start is not None:
+            starts = [box.state(coef) for coef in start]
+        fits, n_sweeps = model._fit_each(
+            design,
+            fitted.codes,
+            fitted.weights,
+            starts,
+            None,
+            lambda *fit: LeftOut.of(*fit, fitted.sample_weight, rescale=False, always=True),
+        )
+        outcomes, learned = zip(*fits, strict=True)
+        candidate.coef = np.array([outcome.coef for outcome in outcomes])
+        candidate.n_rows = design.n_samples
         candidate.figures = {
             "n_columns": design.n_features,
-            "n_iter": outcome.n_iter,
-            "n_sweeps": outcome.n_sweeps,
-            "dual_gap": outcome.dual_gap,
-            "converged": outcome.converged,
+            "n_iter": max(outcome.n_iter for outcome in outcomes),
+            "n_sweeps": n_sweeps,
+            "dual_gap": max(outcome.dual_gap for outcome in outcomes),
+            "converged": all(outcome.converged for outcome in outcomes),
         }
-        scores, _, whole = left_out(sweep, box, outcome, fitted.sample_weight, always=True)
-        if whole is None:
+        if any(one.whole is None for one in learned):
             candidate.status = UNJUDGED  # training scores flatter the most flexible candidates
             return
-        status = JUDGED
+        status, scores = JUDGED, [one.scores for one in learned]
         if sample is not None:
             status, rows = SAMPLED, self.whole.design.rows
             threads = effective_threads(self.search.n_jobs, rows.n_entries)
-            everywhere = sweeps.scores(rows, design.to_rows(outcome.coef), threads)
-            everywhere[sample] = scores
+            coef = design.matrix_to_rows(candidate.coef.T).T
+            everywhere = sweeps.scores_each(rows, coef, threads)
+            everywhere[:, sample] = scores
             scores = everywhere
-        candidate.judge(status, scores, self.whole.positive, self.counts, self.search.scoring)
+        scores = scores[0] if len(scores) == 1 else np.transpose(scores)
+        candidate.judge(status, scores, self.whole.codes, self.counts, self.search.scoring)
 
 
 def _falling(groups):
@@ -352,13 +366,13 @@ def _falling(groups):
     )
 
 
-def _sample(positive, rows, size):
+def _sample(codes, rows, size):
     """Rows of weight, the classes in proportion, but a few of each at least."""
     generator = np.random.default_rng(0)
     chosen = []
-    for members in (positive, ~positive):
-        members = np.flatnonzero(members & (rows > 0))
-        share = max(round(size * len(members) / len(positive)), min(len(members), FEWEST // 4))
+    for code in range(int(codes.max()), -1, -1):
+        members = np.flatnonzero((codes == code) & (rows > 0))
+        share = max(round(size * len(members) / len(codes)), min(len(members), FEWEST // 4))
         chosen.append(generator.choice(members, min(share, len(members)), replace=False))
     return np.sort(np.concatenate(chosen))
 
@@ -396,8 +410,8 @@ def _fitted_figures(model):
     """What the table says of a fitted classifier's fit."""
     return {
         "n_columns": model.coef_.shape[1] + model.fit_intercept,
-        "n_iter": model.n_iter_,
+        "n_iter": int(np.max(model.n_iter_)),
         "n_sweeps": model.n_sweeps_,
-        "dual_gap": model.dual_gap_,
+        "dual_gap": float(np.max(model.dual_gap_)),
         "converged": model.converged_,
     }

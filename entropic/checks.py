@@ -103,10 +103,15 @@ def check_callback(callback):
         raise ValueError(f"callback must be a function or None, not {callback!r}.")
 
 
-def check_directions(monotonic_cst, n_features, degree):
+def check_directions(monotonic_cst, n_features, degree, n_classes=2):
     """-1, 0 or +1 a feature as an int8 array, or None."""
     if monotonic_cst is None:
         return None
+    if n_classes > 2:
+        raise ValueError(
+            f"monotonic_cst directs the score of two classes, and y has {n_classes}: no feature "
+            "can raise the scores of all; leave it None."
+        )
     if degree != 1:
         raise ValueError(
             f"monotonic_cst needs degree=1, not {degree}: a coefficient's sign settles the "
@@ -129,27 +134,53 @@ def check_directions(monotonic_cst, n_features, degree):
 
 
 def check_classes(classes):
-    """Two different labels, in rising order."""
-    classes = as_array(classes, "classes", "two labels")
-    if classes.shape != (2,) or len(np.unique(classes)) != 2:
-        raise ValueError(f"classes must be two different labels, not {classes.tolist()}.")
+    """Different labels, two at least, in rising order."""
+    classes = as_array(classes, "classes", "labels")
+    if classes.ndim != 1 or not 2 <= len(classes) == len(np.unique(classes)):
+        raise ValueError(f"classes must be different labels, two at least, not {classes.tolist()}.")
     return np.unique(classes)
 
 
-def check_class_weight(class_weight, classes):
-    """The factor of each class, or None for "balanced"."""
+def check_class_weight(class_weight, classes, weight):
+    """What multiplies the weights of each class: "balanced" gives every class the same total.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+    classes : array of shape (n_classes,)
+    weight : array of shape (n_classes,)
+        Of each class's rows together.
+
+    Returns
+    -------
+    array of shape (n_classes,)
+
+    Raises
+    ------
+    ValueError
+        If the parameter is of another kind or names another class, or a class is left without
+        weight.
+    """
+    known, factors = classes.tolist(), np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        return None
-    if not isinstance(class_weight, Mapping):
+        # a class without weight is named below
+        factors = weight.sum() / (len(known) * np.where(weight > 0, weight, 1.0))
+    elif isinstance(class_weight, Mapping):
+        for label, factor in class_weight.items():
+            if label not in known:
+                raise ValueError(f"class_weight names the class {label!r}, but y has only {known}.")
+            check_number(factor, f"class_weight[{label!r}]", 0.0)
+        factors = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
+    elif class_weight is not None:
         raise ValueError(
             f"class_weight={class_weight!r} is not known; give a dict, 'balanced' or None."
         )
-    known = classes.tolist()
-    for label, factor in class_weight.items():
-        if label not in known:
-            raise ValueError(f"class_weight names the class {label!r}, but y has only {known}.")
-        check_number(factor, f"class_weight[{label!r}]", 0.0)
-    return np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
+    without = np.flatnonzero(~(factors * weight > 0))
+    if len(without):
+        raise ValueError(
+            f"Only rows of weight 0 have the label {known[without[0]]}; give every class weight."
+        )
+    return factors
 
 
 def check_reject_label(label, classes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,13 +22,18 @@ from .kernels.library_threads import one_library_thread
 from .kernels.loss import Loss
 from .kernels.threads import effective_threads
 from .model_format import save, stored
+from .one_against_rest import Watch, side_by_side
 from .rollback import all_or_nothing
-from .rows.sweep import Sweep, sweeps
+from .rows.lockstep import SharedKernels, SharedReads
+from .rows.sweep import Reads, Sweep, sweeps
 from .rows.target import Target
 from .solvers.outcome import Status
 from .solvers.problem import minimise
+from .solvers.spectral import RULES
 from .summary import summary_of
+from .uncertainty.leave_one_out import LeftOut
 from .uncertainty.mixin import UncertaintyMixin
+from .uncertainty.several import class_scores, problems_of
 
 # What scikit-learn is asked to check of X; types and finiteness are checked here, where the
 # message can name the place and where no wider copy is made than the values need.
@@ -36,7 +42,10 @@ _READING = dict(accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
 
 @stored("EntropicClassifier")
 class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseEstimator):
-    """Separate two classes by the hyperplane or polynomial surface of least entropy.
+    """Separate classes by the hyperplane or polynomial surface of least entropy.
+
+    Two classes have one surface between them. Of K classes each is separated from the rest, all at
+    once, and row k of every attribute is that of ``classes_[k]``.
 
     The paper's main form of the problem is ``constraint="equality", slack=0`` with ``bound=1``.
     The defaults are another corner of it: the one that did best of 96 on real tables.
@@ -67,7 +76,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
     monotonic_cst : array of shape (n_features,) or None
         -1, 0 or +1 a feature: the sign its coefficient is held to (degree 1 only).
     class_weight : dict, "balanced" or None
-        Factor on the weight of each class; "balanced" gives both the same total.
+        Factor on the weight of each class; "balanced" gives all the same total.
     leave_one_out : bool
         Whether to find out what each training row would score without it, which band and
         probabilities rest on. False: scores only, for less than the time of one more step.
@@ -85,14 +94,16 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
     verbose : int
         Above 0: print a line a step.
     callback : callable or None
-        Called with a dict of figures after each step; returning True stops the fit.
+        Called with a dict of figures after each step, of several classes with the "class" among
+        them; returning True stops the fit.
 
     Attributes
     ----------
-    classes_ : array of shape (2,)
-        Positive scores mean ``classes_[1]``.
-    coef_ : array of shape (1, n_features), or (1, n_monomials) above degree 1
-    intercept_ : array of shape (1,)
+    classes_ : array of shape (n_classes,)
+        Positive scores mean ``classes_[1]`` where there are two.
+    coef_ : array of shape (n_surfaces, n_features), or (n_surfaces, n_monomials) above degree 1
+        One surface for two classes, else K.
+    intercept_ : array of shape (n_surfaces,)
         ``decision_function(X) == X @ coef_.T + intercept_`` in the units of X; above degree 1
         ``== monomials_.transform(X) @ coef_.T + intercept_``.
     scaled_coef_, scaled_intercept_ : arrays of the shapes of ``coef_`` and ``intercept_``
@@ -100,35 +111,42 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
     monomials_ : Monomials
         Where X is standardised, of the standardised features: in raw ones the terms of a
         polynomial far from zero cancel, and its coefficients would have no digits left.
-    loo_decision_ : array of shape (n_samples,) or None
+    loo_decision_ : array of shape (n_samples,) or (K, n_samples), or None
         What each training row would score had it not been there, from one Newton step
         (docs/mathematics.md, section 5.2). None with ``leave_one_out=False``, and where no factor
         was affordable, which a warning says; then ``band_``, ``calibration_`` and
         ``left_out_risk_`` are not there, nor the methods that need them.
-    band_ : tuple of two floats
+    band_ : tuple of two floats, or array of shape (K, 2)
         Scores between which a point is uncertain, by the leave-one-out scores of one
-        observation (a row, or one of as many equal rows as a whole-number weight says). After
-        ``conformalize`` or ``control_error``, the band of its guarantee.
-    calibration_ : array of shape (2, n_corners)
-        Scores, and the frequency of ``classes_[1]`` at each, by which ``predict_proba`` goes.
-    conformal_ : tuple of two floats
+        observation (a row, or one of as many equal rows as a whole-number weight says). Of two
+        classes, after ``conformalize`` or ``control_error``, the band of its guarantee.
+    calibration_ : array of shape (2, n_corners), or list of K of them
+        Scores, and the frequency of ``classes_[1]`` (of class k) at each, by which
+        ``predict_proba`` goes.
+    conformal_ : tuple of two floats, or array of shape (K,)
         After ``conformalize``: the highest score at which ``classes_[0]`` is possible, and the
-        lowest for ``classes_[1]``.
+        lowest for ``classes_[1]``; of several classes the lowest score of each.
     left_out_risk_ : array of shape (3, n_steps)
-        Falling distances from the surface, the leave-one-out scores farther out than each, and
-        how many of these are wrong: by observations, without class weights.
+        Falling distances from the surface, of several classes falling probabilities of the best;
+        the leave-one-out scores that are surer than each, and how many of these are wrong: by
+        observations, without class weights.
     error_control_ : dict
         After ``control_error``: "max_error", "confidence_level", "n_rows", how many of them are
-        certain ("n_certain") and wrong among these ("n_wrong"), and whether the error is
-        "guaranteed", by rows kept aside.
-    separation_ : float
-        Lowest training score of ``classes_[1]`` less the highest of ``classes_[0]``.
-    multipliers_ : array of shape (n_samples,)
-    status_ : str
+        certain ("n_certain") and wrong among these ("n_wrong"), whether the error is "guaranteed",
+        by rows kept aside, and above which distance, or probability, a row is certain
+        ("sure_above").
+    separation_ : float, or array of shape (K,)
+        Lowest training score of ``classes_[1]`` less the highest of ``classes_[0]``; of class k
+        less the highest of the rest.
+    multipliers_ : array of shape (n_samples,) or (K, n_samples)
+    status_ : str, or list of K
     converged_ : bool
-    dual_gap_, residual_norm_, objective_ : float
-    n_iter_, n_sweeps_ : int
-    history_ : dict of lists
+        Whether all surfaces did.
+    dual_gap_, residual_norm_, objective_ : float, or array of shape (K,)
+    n_iter_ : int, or array of shape (K,)
+    n_sweeps_ : number
+        Reads of all rows; of several classes those that served them all, leave-one-out included.
+    history_ : dict of lists, or list of K
     n_features_in_ : int
     feature_names_in_ : array of str
 
@@ -186,7 +204,6 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
         return tags
 
     # ---------------------------------------------------------------- fitting
@@ -199,7 +216,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             Raw data; neither modified nor copied when float32 or float64.
         y : array of shape (n_samples,)
-            Labels of two classes, of any type.
+            Labels of two classes or more, of any type.
         sample_weight : array of shape (n_samples,) or None
 
         Returns
@@ -214,28 +231,79 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         """
         # a decorator would take the place of the caller in warnings
         with all_or_nothing(self), one_library_thread:
-            X, positive, weights = self._prepare(X, y, sample_weight)
+            X, codes, weights = self._prepare(X, y, sample_weight)
             design = self._design(X, weights)
-            start = self._start(design.n_features)
-            sweep, box, outcome = self._solve(design, positive, weights, start, self._watch)
-            self._keep(outcome, design)
-            self._learn_uncertainty(sweep, box, outcome, positive, sample_weight)
+            starts = self._starts(design.n_features)
+            fits, self.n_sweeps_ = self._fit_each(
+                design,
+                codes,
+                weights,
+                starts,
+                self._watch,
+                lambda *fit: LeftOut.of(*fit, sample_weight, self.leave_one_out),
+            )
+            outcomes, learned = zip(*fits, strict=True)
+            self._keep(outcomes, design)
+            self._learn_uncertainty(learned, codes, sample_weight)
         return self
 
     def _prepare(self, X, y, sample_weight):
-        """Checked rows, which of them are of ``classes_[1]``, and their weights."""
+        """Checked rows, the place of each one's class in ``classes_``, and their weights."""
         self._check_parameters()
         X, y = self._check_training_data(X, y)
-        self.classes_, positive = self._encode(y)
-        return X, positive, self._weights(positive, sample_weight, X.shape[0])
+        self.classes_, codes = self._encode(y)
+        return X, codes, self._weights(codes, sample_weight, X.shape[0])
 
-    def _solve(self, design, positive, weights, start=None, callback=None):
+    def _fit_each(self, design, codes, weights, starts, callback, learn):
+        """Separate the rows of ``classes_[1]`` from the others, or of each class from the rest.
+
+        Several problems read the rows together; those of the spectral solvers, which keep to
+        themselves in compiled code, one after the other.
+
+        Parameters
+        ----------
+        design : Design
+        codes : int array of shape (n_samples,)
+            The place of each row's class.
+        weights : array of shape (n_samples,) or (1,)
+        starts : sequence
+            A state to start from, or None, for each problem.
+        callback : callable or None
+        learn : callable
+            From ``(sweep, box, outcome, positive)`` of a problem to what is to be kept of it.
+
+        Returns
+        -------
+        fits : list of (Outcome, what ``learn`` returned)
+        n_sweeps : float
+            Reads of all rows.
+        """
+        places = problems_of(self.classes_)
+        watch = Watch(callback, self.classes_)
+
+        def fit_one(number, ask=None):
+            positive = codes == places[number]
+            options = dict(start=starts[number], callback=watch.of(places[number]))
+            options["kernels"] = sweeps if ask is None else SharedKernels(ask)
+            sweep, box, outcome = self._solve(design, positive, weights, **options)
+            # the evaluation is of no use without the sweep, and large
+            return replace(outcome, evaluation=None), learn(sweep, box, outcome, positive)
+
+        if len(places) == 1 or self.solver in RULES:
+            fits = [fit_one(number) for number in range(len(places))]
+            return fits, sum(outcome.n_sweeps for outcome, _ in fits)
+        reads = Reads()
+        answer = SharedReads(sweeps, reads, design.n_samples)
+        return side_by_side(len(places), fit_one, answer), reads.count
+
+    def _solve(self, design, positive, weights, start=None, callback=None, kernels=sweeps):
         """Minimise the entropy for a design: the sweep at the optimum, the box, the outcome."""
         loss = Loss(float(self.slack), self.constraint == "inequality")
         sweep = Sweep(
             design,
             Target.of(loss, np.where(positive, 1, -1), weights, self.margin),
             effective_threads(self.n_jobs, design.rows.n_entries),
+            kernels,
         )
         box = self._box(design.rows.n_columns)
         outcome = minimise(
@@ -284,31 +352,18 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
 
     def _encode(self, y):
         check_classification_targets(y)
-        classes = np.unique(y)
-        if len(classes) != 2:
-            raise ValueError(
-                f"Only binary classification is supported. y has {len(classes)} class"
-                f"{'' if len(classes) == 1 else 'es'}; give rows of exactly two."
-            )
-        return classes, y == classes[1]
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y has 1 class, {classes[0]!s}; give rows of at least two.")
+        return classes, codes
 
-    def _weights(self, positive, sample_weight, n_samples):
+    def _weights(self, codes, sample_weight, n_samples):
         weights = checks.check_per_sample(
             sample_weight, n_samples, "sample_weight", default=1.0, sign=True
         )
-        if self.class_weight is not None:
-            factors = checks.check_class_weight(self.class_weight, self.classes_)
-            if factors is None:
-                shares = np.bincount(positive, np.broadcast_to(weights, n_samples), minlength=2)
-                # a class without weight is named below
-                factors = shares.sum() / (2 * np.where(shares > 0, shares, 1.0))
-            weights = weights * factors[positive.astype(int)]
-        for label, members in zip(self.classes_, (~positive, positive), strict=True):
-            if not np.any(np.broadcast_to(weights, n_samples)[members] > 0):
-                raise ValueError(
-                    f"Only rows of weight 0 have the label {label}; give both classes weight."
-                )
-        return weights
+        shares = np.bincount(codes, np.broadcast_to(weights, n_samples), len(self.classes_))
+        factors = checks.check_class_weight(self.class_weight, self.classes_, shares)
+        return weights if np.all(factors == 1) else weights * factors[codes]
 
     def _design(self, X, weights):
         scaled = not sp.issparse(X) if self.standardize == "auto" else self.standardize
@@ -333,7 +388,9 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
             upper[-1] = constant_width
         lower = -upper
         if self.monotonic_cst is not None:
-            direction = checks.check_directions(self.monotonic_cst, n_columns, self.degree)
+            direction = checks.check_directions(
+                self.monotonic_cst, n_columns, self.degree, len(self.classes_)
+            )
             lower[:n_columns][direction > 0] = 0.0
             upper[:n_columns][direction < 0] = 0.0
         return Box(lower, upper, 1 / float(self.C))
@@ -342,9 +399,11 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         """Of the box: for a coefficient, and for the constant."""
         return float(self.bound), 4 * max(1.0, float(self.bound))
 
-    def _start(self, n_features):
-        state = getattr(self, "_state", None) if self.warm_start else None
-        return state if state is not None and len(state) == n_features else None
+    def _starts(self, n_features):
+        """States to start from, of each problem."""
+        shape = len(problems_of(self.classes_)), n_features
+        states = getattr(self, "_states", None) if self.warm_start else None
+        return states if states is not None and states.shape == shape else [None] * shape[0]
 
     def _watch(self, figures):
         """Show a step's figures when asked to, and pass them on."""
@@ -356,47 +415,67 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
             print(f"[{type(self).__name__}] {shown}")
         return self.callback is not None and self.callback(figures)
 
-    def _keep(self, outcome, design):
-        coef = np.array(design.to_rows(outcome.coef))
+    def _keep(self, outcomes, design):
+        scaled = np.array([outcome.coef for outcome in outcomes])
+        coef = design.matrix_to_rows(scaled.T).T
         if design.rows.centre is not None:
-            coef[-1] -= design.rows.centre @ coef[:-1]
-        self.coef_, self.intercept_ = coef[None, :-1], coef[-1:]
-        scaled = outcome.coef if self.fit_intercept else np.append(outcome.coef, 0.0)
-        self.scaled_coef_, self.scaled_intercept_ = scaled[None, :-1], scaled[-1:]
-        self._state = outcome.state
-        self.multipliers_ = outcome.multipliers
-        self.status_, self.converged_ = str(outcome.status), outcome.converged
-        self.dual_gap_, self.residual_norm_ = outcome.dual_gap, outcome.residual_norm
-        self.objective_ = outcome.objective
-        self.n_iter_, self.n_sweeps_ = outcome.n_iter, outcome.n_sweeps
-        self.history_ = outcome.history
-        if outcome.status not in (Status.CONVERGED, Status.INTERRUPTED):
-            warnings.warn(outcome.message, ConvergenceWarning, stacklevel=3)
+            coef[:, -1] -= coef[:, :-1] @ design.rows.centre
+        self.coef_, self.intercept_ = coef[:, :-1].copy(), coef[:, -1].copy()
+        if not self.fit_intercept:
+            scaled = np.append(scaled, np.zeros((len(scaled), 1)), axis=1)
+        self.scaled_coef_, self.scaled_intercept_ = scaled[:, :-1], scaled[:, -1].copy()
+        self._states = np.array([outcome.state for outcome in outcomes])
+        for name in ("multipliers", "dual_gap", "residual_norm", "objective", "n_iter"):
+            values = [getattr(outcome, name) for outcome in outcomes]
+            setattr(self, f"{name}_", self._stacked(values) if values[0] is not None else None)
+        status = [str(outcome.status) for outcome in outcomes]
+        histories = [outcome.history for outcome in outcomes]
+        self.status_, self.history_ = status, histories
+        if len(outcomes) == 1:
+            self.status_, self.history_ = status[0], histories[0]
+        self.converged_ = all(outcome.converged for outcome in outcomes)
+        failed = [
+            (place, outcome)
+            for place, outcome in enumerate(outcomes)
+            if outcome.status not in (Status.CONVERGED, Status.INTERRUPTED)
+        ]
+        if failed:
+            place, outcome = failed[0]
+            message = outcome.message
+            if len(outcomes) > 1:
+                message = (
+                    f"{len(failed)} of {len(outcomes)} classes against the rest did not converge; "
+                    f"of {self.classes_[place]!s}: {message}"
+                )
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     # ------------------------------------------------------------- prediction
 
     def decision_function(self, X):
-        """Scores f(x): positive for ``classes_[1]``.
+        """Scores f(x): positive for ``classes_[1]``; of several classes, of each against the rest.
 
         Returns
         -------
-        array of shape (n_samples,)
+        array of shape (n_samples,), or (n_samples, n_classes) for more than two classes
         """
         check_is_fitted(self)
         X = self._numbers(validate_data(self, X, reset=False, **_READING))
         rows = self.monomials_.rows(X)
-        coef = np.append(self.coef_[0], self.intercept_)
-        return sweeps.scores(rows, coef, effective_threads(self.n_jobs, rows.n_entries))
+        coef = np.column_stack([self.coef_, self.intercept_])
+        n_threads = effective_threads(self.n_jobs, rows.n_entries)
+        if len(coef) == 1:
+            return sweeps.scores(rows, coef[0], n_threads)
+        return sweeps.scores_each(rows, coef, n_threads).T
 
     def predict(self, X):
-        """The class on whose side of the surface each row lies.
+        """The class on whose side of the surface each row lies, of several that of highest score.
 
         Returns
         -------
         array of shape (n_samples,)
         """
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(int)]
+        scores = class_scores(self.decision_function(X))
+        return self.classes_[np.argmax(scores, axis=1)]
 
     # ---------------------------------------------------------------- summary
 
@@ -453,10 +532,11 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         )
         if type(n_features) is not int or n_features < 1:
             raise ValueError("its number of features is damaged")
-        if not checks.is_array(classes, "biufOU", 2):
-            raise ValueError("its classes are no two labels")
-        if not checks.is_array(self.coef_, "f", 1, None) or not checks.is_array(
-            self.intercept_, "f", 1
+        if not checks.is_array(classes, "biufOU", None) or len(classes) < 2:
+            raise ValueError("its classes are no labels")
+        n_problems = len(problems_of(classes))
+        if not checks.is_array(self.coef_, "f", n_problems, None) or not checks.is_array(
+            self.intercept_, "f", n_problems
         ):
             raise ValueError("its coefficients have the wrong shape")
         for name in ("scaled_coef_", "scaled_intercept_"):

@@ -12,7 +12,6 @@ import inspect
 import time
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 from sklearn.base import clone
@@ -99,7 +98,7 @@ verbose, callback
         ----------
         X : dask array or dataframe of shape (n_samples, n_features)
         y : dask array or series of shape (n_samples,)
-            Labels of two classes, in partitions as X.
+            Labels, in partitions as X.
         sample_weight : dask array or series of shape (n_samples,), or None
 
         Returns
@@ -125,9 +124,7 @@ verbose, callback
         with all_or_nothing(self), a_client(self.client) as client, one_library_thread:
             self._learn_columns(X)
             parts = WorkerParts(client, blocks(columns))
-            sweep, box, outcome, found = self._solve_parts(parts, None)
-            self._keep(outcome, sweep.design)
-            self._learn_of_parts(sweep, box, outcome, found)
+            self._fit_parts(parts, None)
         return self
 
     def _learn_columns(self, X):
@@ -166,7 +163,8 @@ verbose, callback
     def decision_function(self, X):
         """As :meth:`EntropicClassifier.decision_function`; of dask collections lazily."""
         if dask.is_dask_collection(X):
-            return self._lazily("decision_function", X)
+            columns = self.classes_.tolist() if len(self.classes_) > 2 else None
+            return self._lazily("decision_function", X, columns=columns)
         return super().decision_function(X)
 
     def predict(self, X):
@@ -426,11 +424,7 @@ async def _work(task, places, dask_worker):
 
 
 def _folded(task, held, n_threads):
-    survey = isinstance(task, Survey)
-    if survey:
-        task = task if task.n_jobs is not None else replace(task, n_jobs=n_threads)
-    elif task.view.n_jobs is None:
-        task = replace(task, view=replace(task.view, n_jobs=n_threads))
+    task, survey = task.with_threads(n_threads), isinstance(task, Survey)
     batches = [PlacedBatch.at(f"partition {number}", 0, *block) for number, *block in held]
     rows = Batches(batches, checked=not survey, may_be_empty=True)
     try:
@@ -447,5 +441,5 @@ def fold_found(task, found):
         if each is not None:
             total = each if total is None else task.join(total, each)
     if total is None:
-        raise ValueError("The partitions hold no rows; give at least two, of two classes.")
+        raise ValueError("The partitions hold no rows; give at least two, of different classes.")
     return total

@@ -228,16 +228,16 @@ class EntropicClassifierCV(EntropicClassifier):
         """Score every candidate and set what is known of the best."""
         grid = self._grid()
         template = self._candidate(**{name: values[0] for name, values in grid.items()})
-        rows, positive, weights = template._prepare(X, y, sample_weight)
+        rows, codes, weights = template._prepare(X, y, sample_weight)
         grid["degree"] = self._degrees(grid, *rows.shape)
         candidates = [
             Candidate(dict(zip(grid, values, strict=True))) for values in product(*grid.values())
         ]
         race = Race(self, candidates)
         if self.cv is None:
-            race.by_leave_one_out(rows, positive, weights, sample_weight)
+            race.by_leave_one_out(rows, template.classes_, codes, weights, sample_weight)
         else:
-            race.by_folds(rows, template.classes_, positive, weights, sample_weight)
+            race.by_folds(rows, template.classes_, codes, weights, sample_weight)
         table = [candidate.row() for candidate in candidates]
         self.results_ = {name: np.array([row[name] for row in table]) for name in table[0]}
         self.best_index_ = self._choice()

@@ -19,7 +19,8 @@ ORDER = [
     ["entropic.features"],
     ["entropic.solvers"],
     ["entropic.uncertainty"],
-    ["entropic.batch_fit", "entropic.summary"],
+    ["entropic.one_against_rest", "entropic.summary"],
+    ["entropic.batch_fit"],
     ["entropic.classifier"],
     ["entropic.candidates"],
     [

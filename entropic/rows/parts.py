@@ -13,16 +13,18 @@ and whoever holds the rows offers ``run(task)``, which joins the parts in a fixe
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 
 import numpy as np
 
-from entropic.kernels.backend import sweeps
 from entropic.kernels.loss import Loss
 from entropic.kernels.threads import effective_threads
 
+from .lockstep import SharedKernels, SharedReads, in_lockstep
 from .monomial_rows import MonomialRows
-from .survey import merged, moments_of
-from .sweep import Evaluation, Reads, Recomputed, Sweep
+from .survey import codes_of, merged, moments_of
+from .sweep import Evaluation, Reads, Recomputed, Sweep, sweeps
 from .target import Target
 
 
@@ -69,13 +71,15 @@ class View:
     Parameters
     ----------
     recipe : Recipe (features/scaling.py)
-    classes : array of shape (2,)
-    factors : array of shape (2,)
+    classes : array of shape (n_classes,)
+    factors : array of shape (n_classes,)
         Multiplied onto the weights of each class.
     loss : Loss
     margin : float
         The offset of every sample.
     n_jobs : int or None
+    positive : int
+        The place of the class whose rows are of positive sign.
     """
 
     recipe: object
@@ -84,20 +88,25 @@ class View:
     loss: Loss
     margin: float = 0.0
     n_jobs: int | None = None
+    positive: int = 1
 
     def encode(self, y):
-        return np.asarray(y == self.classes[1]).astype(np.int8), ()
+        if len(self.classes) == 2:
+            return np.asarray(y == self.classes[1]).astype(np.int16), ()
+        return codes_of(y, self.classes), ()
 
-    def sweep(self, part):
-        """The sweep over a part."""
-        weights = self.factors[:1] if self.factors[0] == self.factors[1] else None
-        if weights is None:
+    def sweep(self, part, design=None, kernels=sweeps):
+        """The sweep over a part, of which there may already be the design."""
+        weights = self.factors[:1]
+        if np.any(self.factors != weights):
             weights = self.factors[part.codes]
         if part.given is not None:
             weights = weights * part.given
-        target = Target.of(self.loss, 2 * part.codes - 1, weights, self.margin)
-        design = self.recipe.design(part.X)
-        sweep = PartSweep(design, target, effective_threads(self.n_jobs, design.rows.n_entries))
+        sign = np.where(part.codes == self.positive, 1, -1)
+        target = Target.of(self.loss, sign, weights, self.margin)
+        design = self.recipe.design(part.X) if design is None else design
+        n_threads = effective_threads(self.n_jobs, design.rows.n_entries)
+        sweep = PartSweep(design, target, n_threads, kernels)
         sweep.given = part.given
         return sweep
 
@@ -110,6 +119,12 @@ class OfView:
 
     def encoder(self):
         return self.view.encode
+
+    def with_threads(self, n_threads):
+        """The task for whom it is not said how many threads it may take."""
+        if self.view.n_jobs is not None:
+            return self
+        return replace(self, view=replace(self.view, n_jobs=n_threads))
 
     def __call__(self, part):
         return self.of_sweep(self.view.sweep(part))
@@ -128,7 +143,7 @@ class Evaluate(OfView):
     curvature: bool
 
     def of_sweep(self, sweep):
-        found = sweeps.evaluate(
+        found = sweep.kernels.evaluate(
             sweep.design.rows, self.coef, sweep.target, self.curvature, sweep.n_threads
         )
         return np.array(found[0]), *(found[1:] if self.curvature else found[1:2])
@@ -145,8 +160,8 @@ class AtPoint(OfView):
         weights = sweep.evaluate(self.coef, samples=True).hessian_weights
         rows, threads = sweep.design.rows, sweep.n_threads
         if self.vector is None:
-            return (sweeps.curvature(rows, weights, threads),)
-        return (sweeps.hessp(rows, weights, self.vector, threads),)
+            return (sweep.kernels.curvature(rows, weights, threads),)
+        return (sweep.kernels.hessp(rows, weights, self.vector, threads),)
 
 
 @dataclass(frozen=True)
@@ -155,7 +170,7 @@ class WeightCurvature(OfView):
 
     def of_sweep(self, sweep):
         weights = np.ascontiguousarray(np.broadcast_to(sweep.target.weights, sweep.n_samples))
-        return (sweeps.curvature(sweep.design.rows, weights, sweep.n_threads),)
+        return (sweep.kernels.curvature(sweep.design.rows, weights, sweep.n_threads),)
 
 
 @dataclass(frozen=True)
@@ -210,6 +225,71 @@ class Occupied(OfView):
 
     def join(self, one, other):
         return (np.union1d(one[0], other[0]),)
+
+
+@dataclass(frozen=True)
+class Several:
+    """Tasks on sweeps of the same design, done together to each part.
+
+    What they find stands one after the other, and before it how many arrays are each one's.
+    """
+
+    tasks: tuple
+
+    def encoder(self):
+        return self.tasks[0].encoder()
+
+    def with_threads(self, n_threads):
+        return Several(tuple(task.with_threads(n_threads) for task in self.tasks))
+
+    def __call__(self, part):
+        design = self.tasks[0].view.recipe.design(part.X)
+
+        def done(task, ask):
+            return task.of_sweep(task.view.sweep(part, design, SharedKernels(ask)))
+
+        bodies = [partial(done, task) for task in self.tasks]
+        found = in_lockstep(bodies, SharedReads(sweeps, Reads(), design.n_samples))
+        return np.array([len(each) for each in found]), *chain(*found)
+
+    def join(self, one, other):
+        pairs = zip(self.tasks, self.apart(one), self.apart(other), strict=True)
+        return one[0], *chain(*(task.join(*pair) for task, *pair in pairs))
+
+    @staticmethod
+    def apart(found):
+        """What each task has found."""
+        ends = np.cumsum(found[0])
+        return [found[1 + end - n : 1 + end] for end, n in zip(ends, found[0], strict=True)]
+
+
+class SharedParts:
+    """Rows that several solvers share: a task is asked for, and done with those of the others.
+
+    Parameters
+    ----------
+    ask : callable
+        Of :func:`entropic.rows.lockstep.in_lockstep`.
+    """
+
+    def __init__(self, ask):
+        self.run = ask
+
+
+class SharedPasses:
+    """Answers the tasks of :class:`SharedParts` by one pass over the rows.
+
+    Parameters
+    ----------
+    parts : LocalParts or another object with ``run``
+    """
+
+    def __init__(self, parts):
+        self.parts, self.reads = parts, Reads()
+
+    def __call__(self, tasks):
+        self.reads.count += 1
+        return Several.apart(self.parts.run(Several(tuple(tasks))))
 
 
 @dataclass(frozen=True)

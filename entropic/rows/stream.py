@@ -47,8 +47,8 @@ class Part:
     Attributes
     ----------
     X : float array or CSR matrix of shape (n_samples, n_features)
-    codes : int8 array of shape (n_samples,)
-        Of the labels, 0 or 1.
+    codes : int16 array of shape (n_samples,)
+        Of the labels.
     labels : tuple
         Those with codes so far, in the order of the codes; empty where they are known.
     given : array of shape (n_samples,) or None
@@ -151,7 +151,7 @@ class Batches:
                 f"must be the same each time; {ONLY_ONCE}."
             )
         if n_rows == 0 and not self._may_be_empty:
-            raise ValueError("batches hold no rows; give at least two, of two classes.")
+            raise ValueError("batches hold no rows; give at least two, of different classes.")
         self._n_rows, self._checked = n_rows, True
 
     def _read(self, batch, encode, first):

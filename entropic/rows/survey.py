@@ -7,7 +7,7 @@ read and without cancellation (Chan, Golub and LeVeque 1979).
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ from .dense import largest
 # What is found of all rows, in this order: sums, and then what the largest is kept of.
 SUMS = ("n_samples", "entries", "squares", "n_given", "n_broken", "digest")
 MOSTS = ("largest", "widest", "precision", "sparse")
+MOST_CLASSES = 1000
 DIGESTS = 1 << 40  # sums of checksums stay whole numbers in double precision
 
 
@@ -34,7 +35,7 @@ class Survey:
         Whether moments are wanted.
     by_class : bool
         Of each class by itself, since class weights follow from what is found.
-    classes : array of shape (2,) or None
+    classes : array of shape (n_classes,) or None
         Where they are known beforehand.
     digest : bool
         Whether a checksum of the rows is wanted.
@@ -60,6 +61,10 @@ class Survey:
 
     def encoder(self):
         return LabelCodes(self.classes)
+
+    def with_threads(self, n_threads):
+        """The task for whom it is not said how many threads it may take."""
+        return self if self.n_jobs is not None else replace(self, n_jobs=n_threads)
 
     def __call__(self, part):
         n_labels, given = len(part.labels), part.given
@@ -114,7 +119,7 @@ class Survey:
             codes.append(int(same[0]) if len(same) else len(labels))
             if not len(same):
                 labels = np.append(labels, np.array([label], dtype=other[0].dtype))
-        check_two(labels)
+        check_few(labels[:, None])
         sums, mosts = slice(len(SUMS)), slice(len(SUMS), None)
         most = np.maximum(one[1][mosts], other[1][mosts])
         figures = np.append(one[1][sums] + other[1][sums], most)
@@ -128,7 +133,8 @@ class Survey:
                 by_label[4, place] = max(by_label[4, place], most)
         moments = one[3]
         if self.by_class and len(labels) > len(moments):
-            moments = np.vstack([moments, np.zeros_like(moments, shape=(1, moments.shape[1]))])
+            more = np.zeros((len(labels) - len(moments), moments.shape[1]))
+            moments = np.vstack([moments, more])
         for place, found in zip(codes if self.by_class else [0], other[3], strict=False):
             moments[place] = merged(moments[place], found)
         return labels, figures, by_label, moments
@@ -139,51 +145,53 @@ class LabelCodes:
 
     Parameters
     ----------
-    classes : array of shape (2,) or None
+    classes : array of shape (n_classes,) or None
     """
 
     def __init__(self, classes=None):
         self.known = classes is not None
-        self.labels = () if classes is None else (classes[:1], classes[1:])
+        self.labels = () if classes is None else tuple(classes[:, None])
 
     def __call__(self, y):
-        """The codes of some labels, as int8, and the labels that have codes.
+        """The codes of some labels, as int16, and the labels that have codes.
 
         Raises
         ------
         ValueError
-            If there is a third label, or one that is not among the classes.
+            If there are too many labels, or one that is not among the classes.
         """
-        if len(self.labels) == 2:
-            second = np.asarray(y == self.labels[1][0])
-            if second.shape == y.shape and np.all(second | (y == self.labels[0][0])):
-                return second.astype(np.int8), self.labels
-        found, inverse = np.unique(y, return_inverse=True)
-        codes = np.empty(len(found), dtype=np.int8)
-        for place in range(len(found)):
-            label = found[place : place + 1]
-            same = [code for code, known in enumerate(self.labels) if known[0] == label[0]]
-            if not same:
-                if self.known:
-                    row = int(np.argmax(inverse == place))
-                    raise ValueError(
-                        f"y has the label {label[0]!s} in row {row}, which is not among the "
-                        f"classes {[known[0] for known in self.labels]}; leave such rows out."
-                    )
-                self.labels = (*self.labels, label)
-                check_two(self.labels)
-                same = [len(self.labels) - 1]
-            codes[place] = same[0]
-        return codes[inverse], self.labels
+        codes = codes_of(y, [label[0] for label in self.labels])
+        new = np.flatnonzero(codes < 0)
+        if not len(new):
+            return codes, self.labels
+        if self.known:
+            raise ValueError(
+                f"y has the label {y[new[0]]!s} in row {new[0]}, which is not among the "
+                f"classes {[label[0] for label in self.labels]}; leave such rows out."
+            )
+        found = np.unique(y[new])
+        self.labels += tuple(found[place : place + 1] for place in range(len(found)))
+        check_few(self.labels)
+        return codes_of(y, [label[0] for label in self.labels]), self.labels
 
 
-def check_two(labels):
-    """Refuse more than two classes."""
-    if len(labels) > 2:
-        shown = ", ".join(str(np.ravel(label)[0]) for label in labels)
+def codes_of(y, classes):
+    """The place of each label among the classes, as int16; -1 for others."""
+    codes = np.full(len(y), -1, dtype=np.int16)
+    for code, label in enumerate(classes):
+        same = np.asarray(y == label)
+        if same.shape == codes.shape:  # labels of another kind compare as one False
+            codes[same] = code
+    return codes
+
+
+def check_few(labels):
+    """Refuse more classes than a classifier is for."""
+    if len(labels) > MOST_CLASSES:
+        shown = ", ".join(str(label[0]) for label in labels[:3])
         raise ValueError(
-            f"Only binary classification is supported. y has at least {len(labels)} classes "
-            f"({shown}); give rows of exactly two."
+            f"y has more than {MOST_CLASSES} classes ({shown}, ...); give labels of classes, not "
+            "a quantity or row numbers."
         )
 
 

@@ -74,6 +74,8 @@ class Sweep:
     design : Design
     target : Target
     n_threads : int
+    kernels : object
+        What reads the rows: the backend's sweeps, or what stands in for them (rows/lockstep.py).
 
     Attributes
     ----------
@@ -83,8 +85,9 @@ class Sweep:
         Shared with every sweep made from this one.
     """
 
-    def __init__(self, design, target, n_threads=1):
+    def __init__(self, design, target, n_threads=1, kernels=sweeps):
         self.design, self.target, self.n_threads = design, target, n_threads
+        self.kernels = kernels
         self.reads, self.share = Reads(), 1.0
 
     @property
@@ -177,7 +180,7 @@ class Sweep:
         Evaluation
         """
         kept = np.empty((3, self.n_samples)) if samples else (None, None, None)
-        value, gradient, matrix = sweeps.evaluate(
+        value, gradient, matrix = self.kernels.evaluate(
             self._read(), self.design.to_rows(coef), self.target, curvature, self.n_threads, *kept
         )
         if matrix is not None:
@@ -186,12 +189,12 @@ class Sweep:
 
     def scores(self, coef):
         """The design's scores ``f``, without sign and offset."""
-        return sweeps.scores(self._read(), self.design.to_rows(coef), self.n_threads)
+        return self.kernels.scores(self._read(), self.design.to_rows(coef), self.n_threads)
 
     def rmatvec(self, pointwise):
         """``Phi^T v`` for one number a sample and design rows Phi without sign."""
         pointwise = np.ascontiguousarray(pointwise, dtype=np.float64)
-        return self.design.from_rows(sweeps.rmatvec(self._read(), pointwise, self.n_threads))
+        return self.design.from_rows(self.kernels.rmatvec(self._read(), pointwise, self.n_threads))
 
     def matvec_signed(self, direction):
         """``D direction``, with the samples' signs."""
@@ -204,12 +207,12 @@ class Sweep:
     def hessp(self, hessian_weights, direction):
         """``D^T diag(hessian_weights) D direction``."""
         inner = self.design.to_rows(direction)
-        out = sweeps.hessp(self._read(), hessian_weights, inner, self.n_threads)
+        out = self.kernels.hessp(self._read(), hessian_weights, inner, self.n_threads)
         return self.design.from_rows(out)
 
     def curvature(self, hessian_weights):
         """``D^T diag(hessian_weights) D``, by a read of its own."""
-        matrix = sweeps.curvature(self._read(), hessian_weights, self.n_threads)
+        matrix = self.kernels.curvature(self._read(), hessian_weights, self.n_threads)
         return self.design.curvature_from_rows(matrix)
 
     def weight_curvature(self):
@@ -219,9 +222,9 @@ class Sweep:
     def gram(self, diagonal):
         """``Phi diag(diagonal) Phi^T``, n_samples × n_samples, without signs."""
         inner, shift = self.design.gram_to_rows(diagonal)
-        matrix = sweeps.gram(self._read(), inner, self.n_threads)
+        matrix = self.kernels.gram(self._read(), inner, self.n_threads)
         if shift is not None:
-            shift = sweeps.scores(self.design.rows, shift, self.n_threads)
+            shift = self.kernels.scores(self.design.rows, shift, self.n_threads)
             matrix += shift
             matrix += shift[:, None]
         return matrix
@@ -229,4 +232,4 @@ class Sweep:
     def quadratic_forms(self, root):
         """``|phi_i root|^2`` for every design row, for a root of shape (n_features, k)."""
         root = self.design.matrix_to_rows(root)
-        return sweeps.quadratic_forms(self._read(), root, self.n_threads)
+        return self.kernels.quadratic_forms(self._read(), root, self.n_threads)

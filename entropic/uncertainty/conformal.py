@@ -29,36 +29,27 @@ def rows_needed(level):
     return n_rows
 
 
-def thresholds(scores, positive, level):
-    """Scores up to which, and from which, each class remains possible.
+def thresholds(scores, codes, level):
+    """Scores from which each class remains possible.
 
     Parameters
     ----------
-    scores : array of shape (n_samples,)
-        Of rows that had no part in the fit.
-    positive : bool array of shape (n_samples,)
+    scores : array of shape (n_samples, n_classes)
+        Of rows that had no part in the fit, one for each class.
+    codes : int array of shape (n_samples,)
+        The class of each row.
     level : float
         In (0, 1): how often, at least, the true class of a new row is among those possible,
         for each class by itself.
 
     Returns
     -------
-    defective, good : float
-        The defective class is possible for scores up to ``defective``, the good class for
-        scores of ``good`` or more. Infinite where a class has too few rows for the level.
+    array of shape (n_classes,)
+        Minus infinity where a class has too few rows for the level.
     """
-    return _quantile(scores[~positive], level), -_quantile(-scores[positive], level)
-
-
-def possible(scores, defective, good):
-    """Which classes remain possible for some scores.
-
-    Returns
-    -------
-    bool array of shape (n_samples, 2)
-        Both are True where the row is uncertain; neither, where it is unlike both classes.
-    """
-    return np.column_stack([scores <= defective, scores >= good])
+    return np.array(
+        [-_quantile(-own[codes == code], level) for code, own in enumerate(np.transpose(scores))]
+    )
 
 
 def band(defective, good):

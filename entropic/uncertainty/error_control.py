@@ -182,7 +182,7 @@ def left_out_risk(ranking, observed):
 def _beside(weight, total, low, high):
     """Observations of a class below the places ``low``, and from the places ``high`` on."""
     below = np.append(0.0, np.cumsum(weight))
-    scale = total / below[-1]
+    scale = total / below[-1] if below[-1] else 0.0
     return below[low] * scale, (below[-1] - below[high]) * scale
 
 

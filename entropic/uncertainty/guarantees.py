@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from entropic import checks
 
 from . import conformal, error_control
+from .several import class_scores, probabilities, sureness
 
 
 class GuaranteesMixin:
@@ -23,10 +24,10 @@ class GuaranteesMixin:
 
         Split conformal prediction, class by class: if a new row and the calibration rows of its
         class are exchangeable, :meth:`predict_set` holds its class with a probability of at
-        least ``confidence_level``, whatever the model and however rare the class. ``band_`` is
-        set to the scores for which not exactly one class remains, so that ``in_band``,
-        ``predict_with_reject`` and ``selective_report`` follow. It takes the place of an earlier
-        :meth:`control_error`.
+        least ``confidence_level``, whatever the model and however rare the class. A row is certain
+        where exactly one class remains: ``in_band``, ``predict_with_reject`` and
+        ``selective_report`` follow, and of two classes so does ``band_``. It takes the place of
+        an earlier :meth:`control_error`.
 
         Parameters
         ----------
@@ -48,24 +49,29 @@ class GuaranteesMixin:
         """
         check_is_fitted(self)
         level = checks.check_level(confidence_level, "confidence_level")
-        scores = self.decision_function(X)
-        positive = checks.check_known_labels(y, self.classes_, len(scores)) == 1
+        scores = class_scores(self.decision_function(X))
+        codes = checks.check_known_labels(y, self.classes_, len(scores))
         self._forget_guarantees()
-        self.conformal_ = conformal.thresholds(scores, positive, level)
-        self.band_ = conformal.band(*self.conformal_)
+        limits = conformal.thresholds(scores, codes, level)
+        self.conformal_ = limits
+        if len(limits) == 2:
+            self.conformal_ = float(-limits[0]), float(limits[1])
+            self.band_ = conformal.band(*self.conformal_)
         needed = conformal.rows_needed(level)
+        counts = np.bincount(codes, minlength=len(limits))
         few = [
             f"{label!r} has {count}"
-            for label, count in zip(
-                self.classes_.tolist(), np.bincount(positive, minlength=2).tolist(), strict=True
-            )
+            for label, count in zip(self.classes_.tolist(), counts.tolist(), strict=True)
             if count < needed
         ]
         if few:
+            hidden = "it" if len(few) == 1 else "them"
+            if len(few) == len(limits):
+                hidden = "either class" if len(few) == 2 else "any class"
+                hidden += ", so that every row is uncertain"
             _warn(
                 f"A confidence level of {level:g} needs {needed} calibration rows of each class; "
-                f"{' and '.join(few)}. No score excludes "
-                f"{'either class, so that every row is uncertain' if len(few) == 2 else 'it'}; "
+                f"{' and '.join(few)}. No score excludes {hidden}; "
                 "calibrate on more rows or lower confidence_level."
             )
         return self
@@ -74,14 +80,15 @@ class GuaranteesMixin:
         """Make the certain region the widest of which at most a share is shown to be wrong.
 
         Rows are certain beyond a distance of their score from 0, which the rows given, kept aside
-        from the fit, choose. With a probability of at least ``confidence_level`` over the choice
-        of those rows, of the rows to come that are certain at most ``max_error`` are wrong, in
-        the long run. They must be drawn as the rows to come are, the shares of the classes
-        included, each by itself: a row counts once, and there are no weights. That is a bound
-        for all certain rows together; the parameter ``certainty`` and :meth:`conformalize` bound
-        something else, the error of each class. ``band_`` is set, so that ``in_band``,
-        ``predict_with_reject``, ``predict_set`` and ``selective_report`` follow; it takes the
-        place of an earlier :meth:`conformalize`, whose sets are forgotten.
+        from the fit, choose; of several classes, beyond a probability of the best. With a
+        probability of at least ``confidence_level`` over the choice of those
+        rows, of the rows to come that are certain at most ``max_error`` are wrong, in the long
+        run. They must be drawn as the rows to come are, the shares of the classes included, each
+        by itself: a row counts once, and there are no weights. That is a bound for all certain
+        rows together; the parameter ``certainty`` and :meth:`conformalize` bound something else,
+        the error of each class. ``in_band``, ``predict_with_reject``, ``predict_set`` and
+        ``selective_report`` follow, and of two classes so does ``band_``. It takes the place of
+        an earlier :meth:`conformalize`, whose sets are forgotten.
 
         Without X and y the same rule is applied to the leave-one-out scores of the training rows,
         with sample weights as numbers of rows, and without class weights. That is a way to choose
@@ -127,11 +134,16 @@ class GuaranteesMixin:
             )
         risk = vars(self).get("left_out_risk_")
         if X is not None:
-            scores = self.decision_function(X)
-            positive = checks.check_known_labels(y, self.classes_, len(scores)) == 1
-            found = error_control.proved_region(scores, (scores > 0) != positive, rate, level, risk)
-            for label, there in zip(self.classes_, (~positive, positive), strict=True):
-                if not np.any(there):
+            scores = class_scores(self.decision_function(X))
+            codes = checks.check_known_labels(y, self.classes_, len(scores))
+            wrong = np.argmax(scores, axis=1) != codes
+            sure = scores[:, 1]
+            if scores.shape[1] > 2:
+                sure = sureness(scores, probabilities(scores, vars(self).get("calibration_")))
+            found = error_control.proved_region(sure, wrong, rate, level, risk)
+            counts = np.bincount(codes, minlength=len(self.classes_))
+            for label, count in zip(self.classes_, counts, strict=True):
+                if not count:
                     _warn(
                         f"y has no row of {label}: what it shows holds for rows of such a mixture."
                     )
@@ -147,8 +159,10 @@ class GuaranteesMixin:
                 "This model has no leave-one-out scores; give X and y that had no part in the fit."
             )
         self._forget_guarantees()
-        self.band_ = error_control.band(found.distance)
+        if len(self.classes_) == 2:
+            self.band_ = error_control.band(found.distance)
         self.error_control_ = {
+            "sure_above": found.distance,
             "max_error": rate,
             "confidence_level": level,
             "guaranteed": X is not None,

@@ -30,6 +30,8 @@ from entropic.rows.memory import memory_limit
 from entropic.rows.work import DENSE_PAIR, SPARSE_PAIR, factor_time
 from entropic.solvers.factor import Factor
 
+from .band import separation
+from .ranking import Ranking
 from .rescaling import Rescaling, rescaling
 
 # Below this, 1 - a c is mostly rounding where it was computed as a difference.
@@ -47,6 +49,8 @@ MOST_OBSERVATIONS = 1e12
 # Seconds of a full factor that are always spent, however short the fit; and those that are spent
 # where nothing cheaper would do.
 AFFORDABLE = 0.3
+# Seconds of the features' form within which it is taken, though the samples' may be faster.
+AT_ONCE = 0.01
 LONGEST = 60.0
 # What a fit by conjugate gradients costs, with its factors and vectors, in units of its sweeps.
 FIT_IN_SWEEPS = 3
@@ -223,6 +227,44 @@ def left_out(sweep, box, outcome, sample_weight=None, rescale=False, always=Fals
     return target.sign * (scores + found.shift(share)), rows, whole
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """What a fit keeps of its rows once it has been made: the scores and what they rest on.
+
+    Attributes
+    ----------
+    separation : float
+        Of the training scores (band.py).
+    scores, rows, whole : arrays of shape (n_samples,) or None
+        As of :func:`left_out`, where they were wanted.
+    cost : tuple
+        Seconds and bytes that they would have taken, where they were not affordable.
+    """
+
+    separation: float
+    scores: np.ndarray | None = None
+    rows: np.ndarray | None = None
+    whole: np.ndarray | None = None
+    cost: tuple = (0.0, 0)
+
+    @classmethod
+    def of(
+        cls, sweep, box, outcome, positive, sample_weight, wanted=True, rescale=True, always=False
+    ):
+        """Of a fit whose rows of positive sign are ``positive``; the rest as for left_out."""
+        target, margins = sweep.target, outcome.evaluation.functional_margins
+        trained = target.sign * (margins + target.offset)
+        apart = separation(trained, positive, target.weights)
+        if not wanted:
+            return cls(apart)
+        scores, rows, whole = left_out(sweep, box, outcome, sample_weight, rescale, always)
+        return cls(apart, scores, rows, whole, cost(sweep, outcome) if whole is None else (0.0, 0))
+
+    def ranking(self, positive):
+        """The scores in order, for the rows of positive sign."""
+        return Ranking.of(self.scores, positive, self.rows)
+
+
 def observations(sample_weight, weights, n_samples):
     """What one observation is where rows have weights.
 
@@ -256,14 +298,18 @@ def observations(sample_weight, weights, n_samples):
     return share, weights * (total / weights.sum())
 
 
-def class_totals(positive, sample_weight):
-    """Observations of the defective and of the good class, as :func:`observations` counts them."""
+def as_observations(codes, sample_weight):
+    """What each row counts as, class weights left out: an array of shape (n_samples,) or (1,)."""
     if sample_weight is None:
-        n_good = np.count_nonzero(positive)
-        return np.array([len(positive) - n_good, n_good], dtype=float)
+        return np.ones(1)
     given = np.atleast_1d(np.asarray(sample_weight, dtype=float))
-    _, rows = observations(given, given, len(positive))
-    return np.bincount(positive, rows, minlength=2)
+    return observations(given, given, len(codes))[1]
+
+
+def class_totals(codes, sample_weight):
+    """Observations of each class."""
+    rows = as_observations(codes, sample_weight)
+    return np.bincount(codes, np.broadcast_to(rows, len(codes)), minlength=2)
 
 
 def _full(sweep, outcome):
@@ -302,6 +348,9 @@ def _form(sweep, outcome, always=False):
     full = {form: seconds for form, (seconds, n_bytes) in costs.items() if n_bytes <= room}
     if not full:
         return None
+    # it alone knows what becomes of the scaling
+    if full.get("features", np.inf) <= AT_ONCE:
+        return "features"
     form = min(full, key=full.get)
     if always or full[form] <= max(AFFORDABLE, FIT_IN_SWEEPS * outcome.n_sweeps * work.sweep):
         return form

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from entropic import checks
+from entropic.kernels.threads import effective_threads
 
-from . import conformal
-from .band import certainty_band, in_band, separation
+from . import several
+from .band import certainty_band, in_band
 from .error_control import left_out_risk
 from .guarantees import GuaranteesMixin
-from .leave_one_out import class_totals, cost, left_out
-from .probability import confidence, frequencies, probability
-from .ranking import Ranking
+from .leave_one_out import LeftOut, as_observations, class_totals
+from .probability import frequencies, probability
 from .report import selective_report
 
 # What a fit learns from leave-one-out scores, and has not without them.
@@ -31,7 +32,9 @@ def _learned(name):
 
     def check(model):
         if "coef_" in vars(model):
-            return name in vars(model)
+            # a guarantee says what is certain without a band of several classes
+            known = (name,) if name != "band_" else (name, "conformal_", "error_control_")
+            return any(one in vars(model) for one in known)
         return name == "band_" or bool(model.leave_one_out)
 
     return check
@@ -58,32 +61,41 @@ class UncertaintyMixin(GuaranteesMixin):
             f"There is no {name}: {what} need leave-one-out scores, but {why}; {INSTEAD}."
         )
 
-    def _learn_uncertainty(self, sweep, box, outcome, positive, sample_weight):
+    def _learn_uncertainty(self, learned, codes, sample_weight):
         """Set what the leave-one-out scores tell: called at the end of a fit.
 
         Parameters
         ----------
-        sweep : Sweep
-        box : Box
-        outcome : Outcome
-        positive : bool array of shape (n_samples,)
+        learned : sequence of LeftOut
+            One for two classes, else one a class.
+        codes : int array of shape (n_samples,)
+            The place of each row's class in ``classes_``.
         sample_weight : array of shape (n_samples,), (1,) or None
             As the user gave it, before class weights.
         """
         self._forget_uncertainty()
-        target, margins = sweep.target, outcome.evaluation.functional_margins
-        trained = target.sign * (margins + target.offset)
-        self.separation_ = separation(trained, positive, target.weights)
+        self.separation_ = self._stacked([one.separation for one in learned])
         if not self.leave_one_out:
             return
-        scores, rows, self.loo_decision_ = left_out(
-            sweep, box, outcome, sample_weight, rescale=True
-        )
-        if self.loo_decision_ is None:
-            self._warn_of_no_scores(sweep, outcome)
+        if any(one.whole is None for one in learned):
+            self._warn_of_no_scores([one.cost for one in learned])
             return
-        ranking = Ranking.of(scores, positive, rows)
-        self._learn_of_ranking(ranking, class_totals(positive, sample_weight))
+        self.loo_decision_ = self._stacked([one.whole for one in learned])
+        positives = [codes == place for place in several.problems_of(self.classes_)]
+        with ThreadPoolExecutor(effective_threads(self.n_jobs, learned[0].rows.size)) as pool:
+            rankings = list(pool.map(LeftOut.ranking, learned, positives))
+        self._learn_of_rankings(rankings)
+        by_sureness, totals = rankings[0], class_totals(codes, sample_weight)
+        if len(learned) > 1:
+            scores = np.column_stack([one.scores for one in learned])
+            rows = as_observations(codes, sample_weight)
+            by_sureness = several.ranking_by_sureness(scores, codes, self.calibration_, rows)
+            totals = by_sureness.bad.sum(), by_sureness.good.sum()
+        self.left_out_risk_ = left_out_risk(by_sureness, totals)
+
+    def _stacked(self, values):
+        """What each problem has found: of two classes the one, of several an array of all."""
+        return values[0] if len(values) == 1 else np.array(values)
 
     def _forget_uncertainty(self):
         for name in LEARNED:
@@ -91,14 +103,15 @@ class UncertaintyMixin(GuaranteesMixin):
         self._forget_guarantees()
         self.loo_decision_ = None
 
-    def _learn_of_ranking(self, ranking, totals):
-        """Set what ranked leave-one-out scores tell, for so many observations of each class."""
-        self.band_ = certainty_band(ranking, self.certainty)
-        self.calibration_ = frequencies(ranking)
-        self.left_out_risk_ = left_out_risk(ranking, totals)
+    def _learn_of_rankings(self, rankings):
+        """Band and probabilities from ranked leave-one-out scores, of each problem."""
+        self.band_ = self._stacked([certainty_band(each, self.certainty) for each in rankings])
+        curves = [frequencies(each) for each in rankings]
+        self.calibration_ = curves[0] if len(curves) == 1 else curves
 
-    def _warn_of_no_scores(self, sweep, outcome):
-        seconds, n_bytes = cost(sweep, outcome)
+    def _warn_of_no_scores(self, costs):
+        """Warn that leave-one-out scores were not made; seconds and bytes of each problem."""
+        seconds, n_bytes = np.sum([one[0] for one in costs]), np.max([one[1] for one in costs])
         warnings.warn(
             f"Leave-one-out scores would take about {seconds:.2g} s and {n_bytes / 2**30:.2g} "
             "GiB and were not made: the model gives scores, but no band and no probabilities. "
@@ -109,13 +122,21 @@ class UncertaintyMixin(GuaranteesMixin):
 
     def _check_loaded_uncertainty(self):
         """Refuse fitted attributes, as of a file, that no fit could have left."""
-        for name in ("band_", "conformal_"):
-            pair = vars(self).get(name, (0.0, 0.0))
-            numbers = isinstance(pair, tuple) and all(isinstance(limit, float) for limit in pair)
-            if not numbers or len(pair) != 2 or np.isnan(pair).any():
-                raise ValueError(f"its {name} is not two numbers")
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            for name in ("band_", "conformal_"):
+                pair = vars(self).get(name, (0.0, 0.0))
+                numbers = isinstance(pair, tuple) and all(type(limit) is float for limit in pair)
+                if not numbers or len(pair) != 2 or np.isnan(pair).any():
+                    raise ValueError(f"its {name} is not two numbers")
+        else:
+            for name, shape in (("band_", (n_classes, 2)), ("conformal_", (n_classes,))):
+                limits = vars(self).get(name, np.zeros(shape))
+                if not checks.is_array(limits, "f", *shape) or np.isnan(limits).any():
+                    raise ValueError(f"its {name} has no limits for every class")
         left_out = vars(self).get("loo_decision_")
-        if left_out is not None and not checks.is_array(left_out, "f", None):
+        shape = (None,) if n_classes == 2 else (n_classes, None)
+        if left_out is not None and not checks.is_array(left_out, "f", *shape):
             raise ValueError("its loo_decision_ has the wrong shape")
         risk = vars(self).get("left_out_risk_")
         if risk is not None and not (
@@ -126,13 +147,20 @@ class UncertaintyMixin(GuaranteesMixin):
             and np.all(risk[1] > 0)
         ):
             raise ValueError("its left_out_risk_ is not a count of errors")
-        curve = vars(self).get("calibration_")
-        if curve is None:
+        control = vars(self).get("error_control_", {})
+        if not isinstance(control, dict) or type(control.get("sure_above", 0.0)) is not float:
+            raise ValueError("its error_control_ is damaged")
+        curves = vars(self).get("calibration_")
+        if curves is None:
             return
-        if not checks.is_array(curve, "f", 2, None):
-            raise ValueError("its calibration has the wrong shape")
-        if not (np.all(np.diff(curve) >= 0) and curve[1, 0] > 0 and curve[1, -1] < 1):
-            raise ValueError("its calibration is not a rising frequency")
+        curves = [curves] if n_classes == 2 else curves
+        if not isinstance(curves, list) or len(curves) not in (1, n_classes):
+            raise ValueError("its calibration is not of its classes")
+        for curve in curves:
+            if not checks.is_array(curve, "f", 2, None):
+                raise ValueError("its calibration has the wrong shape")
+            if not (np.all(np.diff(curve) >= 0) and curve[1, 0] > 0 and curve[1, -1] < 1):
+                raise ValueError("its calibration is not a rising frequency")
 
     # ------------------------------------------------------------ probabilities
 
@@ -145,11 +173,13 @@ class UncertaintyMixin(GuaranteesMixin):
         seen, weighted as the fit was, class weights included. The likelier class is always the
         one that ``predict`` names, by the sign of the score: where the frequency says otherwise,
         it is taken as one half, but for 1e-9, so that
-        ``predict_proba(X)[:, 1] >= 0.5`` exactly where ``predict`` says ``classes_[1]``.
+        ``predict_proba(X)[:, 1] >= 0.5`` exactly where ``predict`` says ``classes_[1]``. Of
+        several classes the frequency of each against the rest is divided by their sum, and the
+        likeliest is the one that ``predict`` names by the same rule.
 
         Returns
         -------
-        array of shape (n_samples, 2)
+        array of shape (n_samples, n_classes)
             Columns in the order of ``classes_``; rows sum to 1.
 
         Notes
@@ -158,9 +188,13 @@ class UncertaintyMixin(GuaranteesMixin):
         there give it the probability ``(n + 1)/(n + 2)``, as long as that does not break the
         rise.
         """
-        scores = self.decision_function(X)
-        good = probability(self.calibration_, scores)
-        return np.column_stack([1 - good, good])
+        return self._probabilities(self.decision_function(X))
+
+    def _probabilities(self, scores):
+        if scores.ndim == 1:
+            good = probability(self.calibration_, scores)
+            return np.column_stack([1 - good, good])
+        return several.probabilities(scores, self.calibration_)
 
     @available_if(_learned("calibration_"))
     def predict_log_proba(self, X):
@@ -174,28 +208,31 @@ class UncertaintyMixin(GuaranteesMixin):
 
     def _confidence(self, scores):
         """An order of rows by how sure their class is: by distance, where that is all there is."""
-        curve = vars(self).get("calibration_")
-        return np.abs(scores) if curve is None else confidence(scores, curve)
+        chances = self._probabilities(scores) if "calibration_" in vars(self) else None
+        return several.confidence(several.class_scores(scores), chances)
 
     # --------------------------------------------------------------- certainty
 
     @available_if(_learned("band_"))
     def in_band(self, X):
-        """Whether each row is uncertain: its score strictly between the bounds of ``band_``.
+        """Whether each row is uncertain: not exactly one class is possible.
+
+        Of two classes that are the rows whose score lies strictly between the bounds of ``band_``.
 
         Returns
         -------
         bool array of shape (n_samples,)
         """
-        return in_band(self.decision_function(X), self.band_)
+        return ~certain(self._possible(self.decision_function(X)))
 
     @available_if(_learned("band_"))
     def predict_with_reject(self, X, reject_label):
         """The class of the certain rows, and ``reject_label`` for the uncertain ones.
 
-        A row is certain to be of ``classes_[1]`` with a score of the band's upper bound or
-        more, of ``classes_[0]`` with one of the lower bound or less. That is what ``predict``
-        says as well wherever the band holds the score 0.
+        Of two classes, a row is certain to be of ``classes_[1]`` with a score of the band's upper
+        bound or more, of ``classes_[0]`` with one of the lower bound or less. That is what
+        ``predict`` says as well wherever the band holds the score 0. Of several classes, it is
+        certain where :meth:`predict_set` leaves one.
 
         Parameters
         ----------
@@ -214,35 +251,47 @@ class UncertaintyMixin(GuaranteesMixin):
         """
         check_is_fitted(self)
         label = checks.check_reject_label(reject_label, self.classes_)
-        scores = self.decision_function(X)
-        predicted = self.classes_[self._certain_class(scores)]
+        possible = self._possible(self.decision_function(X))
+        predicted = self.classes_[np.argmax(possible, axis=1)]
         predicted = predicted.astype(np.promote_types(predicted.dtype, label.dtype))
-        predicted[in_band(scores, self.band_)] = label
+        predicted[~certain(possible)] = label
         return predicted
-
-    def _certain_class(self, scores):
-        """The class on either side of the band, as a place in ``classes_``."""
-        return (scores >= self.band_[1]).astype(int)
 
     @available_if(_learned("band_"))
     def predict_set(self, X):
         """Which classes remain possible for each row.
 
         After :meth:`conformalize`, the true class of a new row is among them at least as often
-        as the confidence level says, for each class by itself. Before, both are where the score
-        lies in the band.
+        as the confidence level says, for each class by itself. After :meth:`control_error` of
+        several classes they are the most probable ones, as few as are as probable together as a
+        certain row's class. Else both are where the score of two classes lies in the band; of
+        several classes those whose score reaches the upper bound of their own band, or, where
+        none does, those whose score is above the lower bound (docs/mathematics.md, section 5.8).
 
         Returns
         -------
-        bool array of shape (n_samples, 2)
-            Both True: uncertain. Both False, only after ``conformalize``: unlike either class.
+        bool array of shape (n_samples, n_classes)
+            More than one True: uncertain. None, of two classes only after ``conformalize``:
+            unlike every class.
         """
-        scores = self.decision_function(X)
-        limits = getattr(self, "conformal_", None)
-        if limits is not None:
-            return conformal.possible(scores, *limits)
-        uncertain, code = in_band(scores, self.band_), self._certain_class(scores)
-        return np.column_stack([uncertain | (code == 0), uncertain | (code == 1)])
+        return self._possible(self.decision_function(X))
+
+    def _possible(self, scores):
+        scores = several.class_scores(scores)
+        conformal, control = (vars(self).get(name) for name in ("conformal_", "error_control_"))
+        if conformal is not None:
+            limits = conformal
+            if len(self.classes_) == 2:
+                limits = np.array([-conformal[0], conformal[1]])
+            return scores >= limits
+        if scores.shape[1] > 2:
+            if control is not None:
+                chances = several.probabilities(scores, vars(self).get("calibration_"))
+                return several.probable(scores, chances, control["sure_above"])
+            return several.possible(scores, self.band_)
+        score = scores[:, 1]
+        uncertain, good = in_band(score, self.band_), score >= self.band_[1]
+        return np.column_stack([uncertain | ~good, uncertain | good])
 
     # ------------------------------------------------------------------ report
 
@@ -276,13 +325,18 @@ class UncertaintyMixin(GuaranteesMixin):
         weights = checks.check_per_sample(
             sample_weight, len(scores), "sample_weight", default=1.0, sign=True
         )
-        said = (scores > 0).astype(int)
+        possible = self._possible(scores)
         return selective_report(
             self.classes_,
             truth,
-            ~in_band(scores, self.band_),
-            self._certain_class(scores),
-            said != truth,
+            certain(possible),
+            np.argmax(possible, axis=1),
+            np.argmax(several.class_scores(scores), axis=1) != truth,
             self._confidence(scores),
             weights,
         )
+
+
+def certain(possible):
+    """Whether exactly one class is possible."""
+    return possible.sum(axis=1) == 1

@@ -8,13 +8,16 @@ thousand places: probabilities and quantiles are then those of scores that are o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .leave_one_out import MOST_OBSERVATIONS, ByFeatures, _form, by_features, stiff_root
+from entropic.rows.parts import OfSamples
+
+from .leave_one_out import MOST_OBSERVATIONS, ByFeatures, _form, by_features, cost, stiff_root
 from .ranking import Ranking, shortened
 from .rescaling import depends_on_rows
+from .several import ranking_by_sureness
 
 MOST_EXACT = 1 << 19
 BITS = 13
@@ -68,13 +71,16 @@ class LeftOutScores:
     observation: float
     bits: int | None
 
-    def __call__(self, sweep, at):
-        features, target = self.features, sweep.target
-        found = features.with_effect(sweep, features.influence(sweep, at))
+    def scores(self, sweep, at):
+        """The leave-one-out scores of a part."""
+        found = self.features.with_effect(sweep, self.features.influence(sweep, at))
         share = 1.0
         if self.counts and sweep.given is not None:
             share = 1 / np.maximum(sweep.given, 1.0)
-        scores = _trained(sweep, at) + target.sign * found.shift(share)
+        return _trained(sweep, at) + sweep.target.sign * found.shift(share)
+
+    def __call__(self, sweep, at):
+        scores, target = self.scores(sweep, at), sweep.target
         lowest = extremes(sweep, scores)
         if self.bits is not None:
             scores = shortened(scores, self.bits)
@@ -102,44 +108,129 @@ def extremes(sweep, scores):
                      for sign in (1, -1)])  # fmt: skip
 
 
-def left_out_ranking(sweep, box, outcome, found):
-    """The leave-one-out scores of rows that come part by part, ranked.
+@dataclass(frozen=True)
+class LeftOutSureness:
+    """A task: how sure the leave-one-out scores of several classes make each row, ranked.
 
     Parameters
     ----------
-    sweep : PartedSweep
-    box : Box
-    outcome : Outcome
-    found : Found
-        Of all rows, their weights before class weights.
+    tasks : tuple of OfSamples
+        The :class:`LeftOutScores` of each class at its solution.
+    curves : sequence of arrays
+        As for :func:`several.probabilities`.
+    observation : float
+        The weight, as the user gave it, that one observation has.
 
     Returns
     -------
-    trained : array of shape (2,)
-        The lowest training score of the good class, and minus the highest of the other.
-    ranking : Ranking or None
-        None where no factor was affordable.
-    lowest : array of shape (2,)
-        As ``trained``, of the leave-one-out scores.
-    totals : array of shape (2,)
-        Observations of each class.
+    values, bad, good : arrays of shape (n_values,)
+        Good are the rows whose best class is right.
     """
-    at = outcome.evaluation
-    if _form(sweep, outcome) != "features":
-        return sweep.over_parts(TrainingScores(), at)[0], None, None, None
-    features = by_features(sweep, stiff_root(box, outcome.state), at)
-    scaled = depends_on_rows(sweep)
-    trained, size = sweep.over_parts(TrainingScores(features if scaled else None), at)
-    if scaled:
-        features = features.rescaled(sweep, box, outcome.state, float(size[0]) / sweep.n_samples)
-    weighted = found.figures["n_given"] > 0
-    given = float(found.weight.sum())
-    counts = weighted and not found.figures["n_broken"] and given < MOST_OBSERVATIONS
-    n_observed = given if counts else float(sweep.n_counted)
-    bits = BITS if sweep.n_samples > MOST_EXACT else None
-    task = LeftOutScores(features, counts, sweep.total_weight / n_observed, bits)
-    *ranked, lowest = sweep.over_parts(task, at)
-    totals = found.n_rows.astype(float)
-    if weighted:
-        totals = found.weight * ((given if counts else found.n_counted.sum()) / given)
-    return trained, Ranking(*ranked), lowest, totals
+
+    tasks: tuple
+    curves: list
+    observation: float
+
+    def encoder(self):
+        return self.tasks[0].encoder()
+
+    def with_threads(self, n_threads):
+        """The task for whom it is not said how many threads it may take."""
+        return replace(self, tasks=tuple(task.with_threads(n_threads) for task in self.tasks))
+
+    def __call__(self, part):
+        scores = np.empty((len(part.codes), len(self.tasks)))
+        design = self.tasks[0].view.recipe.design(part.X)
+        for code, task in enumerate(self.tasks):
+            sweep = task.view.sweep(part, design)
+            scores[:, code] = task.task.scores(sweep, sweep.evaluate(task.coef, samples=True))
+        if self.tasks[0].task.bits is not None:
+            scores = shortened(scores, self.tasks[0].task.bits)
+        rows = np.ones(1) if part.given is None else np.asarray(part.given, dtype=float)
+        if not np.any(rows):
+            return tuple(np.zeros((3, 0)))
+        ranking = ranking_by_sureness(scores, part.codes, self.curves, rows / self.observation)
+        return ranking.values, ranking.bad, ranking.good
+
+    def join(self, one, other):
+        ranking = Ranking(*one).joined(Ranking(*other))
+        return ranking.values, ranking.bad, ranking.good
+
+
+def _counts(found):
+    """Whether weights, before class weights, are whole numbers that count observations."""
+    weighted, given = found.figures["n_given"] > 0, float(found.weight.sum())
+    return weighted and not found.figures["n_broken"] and given < MOST_OBSERVATIONS
+
+
+def observation_of(found):
+    """The weight, as the user gave it, that one observation has."""
+    if not found.figures["n_given"] or _counts(found):
+        return 1.0
+    return float(found.weight.sum() / found.n_counted.sum())
+
+
+def observed(found):
+    """Observations of each class."""
+    if not found.figures["n_given"]:
+        return found.n_rows.astype(float)
+    return found.weight / observation_of(found)
+
+
+@dataclass(frozen=True)
+class LeftOutOfParts:
+    """What a fit of rows that come part by part learns of one problem.
+
+    Attributes
+    ----------
+    separation : float
+        Of the training scores (band.py).
+    ranking : Ranking or None
+        Of the leave-one-out scores; None where they were not wanted or not affordable.
+    extremes : pair of float
+        The band of ``certainty=1``.
+    task : OfSamples
+        What gives the leave-one-out scores of a part.
+    cost : tuple
+        Seconds and bytes that they would have taken.
+    """
+
+    separation: float
+    ranking: Ranking | None = None
+    extremes: tuple = ()
+    task: OfSamples | None = None
+    cost: tuple = (0.0, 0)
+
+    @classmethod
+    def of(cls, sweep, box, outcome, found, wanted=True):
+        """From the sweep and its solution.
+
+        Parameters
+        ----------
+        sweep : PartedSweep
+        box : Box
+        outcome : Outcome
+        found : Found
+            Of all rows, their weights before class weights.
+        wanted : bool
+            Whether leave-one-out scores are.
+        """
+        at = outcome.evaluation
+        if not wanted or _form(sweep, outcome) != "features":
+            trained, _ = sweep.over_parts(TrainingScores(), at)
+            return cls(float(trained.sum()), cost=cost(sweep, outcome) if wanted else (0.0, 0))
+        features = by_features(sweep, stiff_root(box, outcome.state), at)
+        scaled = depends_on_rows(sweep)
+        trained, size = sweep.over_parts(TrainingScores(features if scaled else None), at)
+        if scaled:
+            features = features.rescaled(
+                sweep, box, outcome.state, float(size[0]) / sweep.n_samples
+            )
+        counts = _counts(found)
+        n_observed = float(found.weight.sum()) if counts else float(sweep.n_counted)
+        bits = BITS if sweep.n_samples > MOST_EXACT else None
+        task = LeftOutScores(features, counts, sweep.total_weight / n_observed, bits)
+        *ranked, lowest = sweep.over_parts(task, at)
+        extremes = tuple(sorted((float(lowest[0]), -float(lowest[1]))))
+        whole = OfSamples(sweep.view, at.coef, task)
+        return cls(float(trained.sum()), Ranking(*ranked), extremes, whole)

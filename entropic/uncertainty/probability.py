@@ -70,6 +70,11 @@ def frequencies(ranking):
     return _through_zero(curve)
 
 
+def frequency(curve, scores):
+    """Frequency of the good class at some scores, strictly between 0 and 1."""
+    return np.interp(scores, *curve)
+
+
 def probability(curve, scores):
     """Probability of the good class at some scores: above one half for positive ones, else below.
 
@@ -77,28 +82,8 @@ def probability(curve, scores):
     -------
     array of the shape of ``scores``
     """
-    level = np.interp(scores, *curve)
+    level = frequency(curve, scores)
     return np.where(scores > 0, np.maximum(level, 0.5 + BARELY), np.minimum(level, 0.5 - BARELY))
-
-
-def confidence(scores, curve):
-    """An order of the rows by how sure their predicted class is, the surest highest.
-
-    Rows count by the probability of the class on whose side of 0 they lie; among rows of one
-    probability, by their distance from 0.
-
-    Returns
-    -------
-    int array of shape (n_samples,)
-        Equal for rows that tie.
-    """
-    good = probability(curve, scores)
-    keys = np.array([np.abs(scores), np.where(scores > 0, good, 1 - good)])
-    order = np.lexsort(keys)
-    new = np.any(np.diff(keys[:, order], axis=1) != 0, axis=0)
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.concatenate([[0], np.cumsum(new)])
-    return place
 
 
 def _inner_edges(values, weight, starts, stops):

@@ -1,14 +1,17 @@
 """How well held-out scores tell the classes apart, with the standard error of that figure.
 
-Every scoring takes (scores, positive, weights), leave-one-out or out-of-fold scores, and returns
-a figure of which more is better. A row of weight q counts as q rows, also in the standard error.
+Every scoring takes (scores, codes, weights): leave-one-out or out-of-fold scores, one a row for two
+classes, else one a row and class; and the place of each row's class. More of its figure is better.
+A row of weight q counts as q rows, also in the standard error.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 from sklearn.metrics import roc_auc_score
+
+from .several import class_scores
 
 # Of the sigmoid's Newton steps, relative to a weight of one: what keeps them finite where the
 # scores all but separate the classes.
@@ -16,15 +19,23 @@ RIDGE = 1e-9
 STEPS, HALVINGS = 50, 30
 
 
-def neg_log_loss(scores, positive, weights):
+def neg_log_loss(scores, codes, weights):
     """Mean logarithm of the probability of the row's own class, by a sigmoid through the scores.
 
-    The empirical frequencies of ``predict_proba`` follow the rows they were made of so closely that
+    Of several classes there is a sigmoid for each, and their values are divided by their sum. The
+    empirical frequencies of ``predict_proba`` follow the rows they were made of so closely that
     their log-loss flatters; two parameters are hardly flattered.
     """
-    slope, offset = sigmoid(scores, positive, weights)
-    logit = slope * scores + offset
-    return _mean(-np.logaddexp(0.0, np.where(positive, -logit, logit)), weights)
+    if scores.ndim == 1:
+        slope, offset = sigmoid(scores, codes == 1, weights)
+        logit = slope * scores + offset
+        return _mean(-np.logaddexp(0.0, np.where(codes == 1, -logit, logit)), weights)
+    logs = np.empty_like(scores)
+    for code, own in enumerate(scores.T):
+        slope, offset = sigmoid(own, codes == code, weights)
+        logs[:, code] = -np.logaddexp(0.0, -(slope * own + offset))
+    own = np.take_along_axis(logs, codes[:, None], axis=1)[:, 0]
+    return _mean(own - logsumexp(logs, axis=1), weights)
 
 
 def sigmoid(scores, positive, weights):
@@ -90,20 +101,33 @@ def sigmoid(scores, positive, weights):
     return float(slope), float(at[1] - slope * centre)
 
 
-def accuracy(scores, positive, weights):
-    """Share of the rows on their own side of zero."""
-    return _mean(((scores > 0) == positive).astype(float), weights)
+def accuracy(scores, codes, weights):
+    """Share of the rows whose class has the highest score."""
+    return _mean(_right(scores, codes), weights)
 
 
-def balanced_accuracy(scores, positive, weights):
-    """Mean over the classes of the share on its own side of zero."""
-    right = ((scores > 0) == positive).astype(float)
-    parts = [_mean(right[part], weights[part]) for part in (positive, ~positive)]
-    return np.mean([value for value, _ in parts]), np.hypot(*[error for _, error in parts]) / 2
+def balanced_accuracy(scores, codes, weights):
+    """Mean of that share over the classes."""
+    right = _right(scores, codes)
+    parts = [_mean(right[codes == code], weights[codes == code]) for code in np.unique(codes)]
+    values, errors = np.transpose(parts)
+    return float(np.mean(values)), float(np.linalg.norm(errors)) / len(parts)
 
 
-def roc_auc(scores, positive, weights):
-    """Chance that a good row scores above a defective one; standard error by Hanley and McNeil."""
+def roc_auc(scores, codes, weights):
+    """Chance that a row of a class scores above another; standard error by Hanley and McNeil.
+
+    Of several classes the mean over each against the rest.
+    """
+    if scores.ndim == 1:
+        return _area(scores, codes == 1, weights)
+    parts = [_area(own, codes == code, weights) for code, own in enumerate(scores.T)]
+    values, errors = np.transpose(parts)
+    return float(np.mean(values)), float(np.linalg.norm(errors)) / len(parts)
+
+
+def _area(scores, positive, weights):
+    """Area under the curve of two classes, and its standard error."""
     area = float(roc_auc_score(positive, scores, sample_weight=weights))
     good, bad = weights[positive].sum(), weights[~positive].sum()
     same, other = area / (2 - area), 2 * area**2 / (1 + area)
@@ -113,6 +137,10 @@ def roc_auc(scores, positive, weights):
         + max(bad - 1, 0.0) * max(other - area**2, 0.0)
     )
     return area, float(np.sqrt(spread / (good * bad)))
+
+
+def _right(scores, codes):
+    return (np.argmax(class_scores(scores), axis=1) == codes).astype(float)
 
 
 SCORINGS = {

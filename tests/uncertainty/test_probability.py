@@ -13,8 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from entropic import EntropicClassifier
-from entropic.uncertainty.probability import confidence, frequencies, probability
+from entropic.uncertainty.probability import frequencies, probability
 from entropic.uncertainty.ranking import Ranking
+from entropic.uncertainty.several import class_scores, confidence
 
 
 @given(
@@ -163,4 +164,5 @@ def test_confidence_orders_rows_by_probability_and_then_by_distance():
     scores = np.array([3.0, -4.0, 1.5, 4.0, -1.5, 3.0, 0.0])
     said = np.maximum(probability(curve, scores), 1 - probability(curve, scores))
     assert_allclose(said, [0.9, 0.9, 0.75, 0.9, 0.75, 0.9, 0.5])
-    assert_array_equal(confidence(scores, curve), [2, 3, 1, 3, 1, 2, 0])
+    order = confidence(class_scores(scores), said[:, None])
+    assert_array_equal(order, [2, 3, 1, 3, 1, 2, 0])

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from entropic import EntropicClassifier, EntropicClassifierCV, load_model
 from entropic.command.main import main
 from entropic.display import BoundaryDisplay, RiskCoverageDisplay, ScoreHistogramDisplay
-from entropic.uncertainty import leave_one_out, mixin
+from entropic.uncertainty import leave_one_out
 from entropic.uncertainty.mixin import NEED_A_BAND, NEED_PROBABILITIES
 
 
@@ -30,7 +30,7 @@ def model():
 def test_scores_only_are_the_same_scores_without_the_work(monkeypatch):
     X, y = rows()
     full = EntropicClassifier().fit(X, y)
-    monkeypatch.setattr(mixin, "left_out", None)
+    monkeypatch.setattr(leave_one_out, "left_out", None)
     model = EntropicClassifier(leave_one_out=False).fit(X, y)
     assert model.loo_decision_ is None and model.separation_ == full.separation_
     assert_array_equal(model.decision_function(X), full.decision_function(X))
@@ -125,7 +125,7 @@ def test_another_search_leaves_nothing_of_the_one_before():
 def test_scores_that_were_not_affordable_are_missed_aloud(monkeypatch):
     """Training scores never take their place."""
     X, y = rows()
-    for name in ("AFFORDABLE", "FIT_IN_SWEEPS", "LONGEST"):
+    for name in ("AT_ONCE", "AFFORDABLE", "FIT_IN_SWEEPS", "LONGEST"):
         monkeypatch.setattr(leave_one_out, name, 0.0)
     monkeypatch.setattr(leave_one_out, "ROWS_A_COLUMN", 1000)
     expected = r"take about \S+ s and \S+ GiB and were not made.*no band and no probabilities"

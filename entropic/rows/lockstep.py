@@ -1,0 +1,146 @@
+"""Several solvers on the same rows: what all of them ask for next is answered in one read.
+
+A solver is written as if it were alone. Each runs in a thread of its own, of which one at a time
+is awake: it goes on until it asks for a read, and waits. When all wait, the reads are made together
+in the thread that called, where signals arrive, and each solver is woken with its answer. So the
+order of events does not depend on the machine.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+
+
+class Abandoned(BaseException):
+    """Ends a solver that nobody waits for any more."""
+
+
+class _Course(threading.Thread):
+    """One solver on its way, from one request to the next."""
+
+    def __init__(self, body, back):
+        super().__init__(daemon=True)
+        self.body, self.back = body, back
+        self.turn = threading.Semaphore(0)
+        self.context = contextvars.copy_context()
+        self.request = self.answer = self.result = self.error = None
+        self.ended = self.abandoned = False
+
+    def run(self):
+        self.turn.acquire()
+        try:
+            if not self.abandoned:
+                self.result = self.context.run(self.body, self.ask)
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.ended = True
+            self.back.release()
+
+    def ask(self, request):
+        """Called by the solver: wait for the answer to a request."""
+        self.request = request
+        self.back.release()
+        self.turn.acquire()
+        if self.abandoned:
+            raise Abandoned
+        answer, self.answer = self.answer, None
+        return answer
+
+
+def in_lockstep(bodies, answer):
+    """Run several bodies to their ends, their requests answered together.
+
+    Parameters
+    ----------
+    bodies : list of callables
+        Each is called with ``ask``, which takes a request and returns its answer.
+    answer : callable
+        From a list of requests, in the order of the bodies, to the list of their answers.
+
+    Returns
+    -------
+    list
+        What the bodies return. If one raises, or ``answer`` does, the others are ended and the
+        error is raised here.
+    """
+    back = threading.Semaphore(0)
+    courses = [_Course(body, back) for body in bodies]
+    for course in courses:
+        course.start()
+    try:
+        going = courses
+        while going:
+            for course in going:
+                course.turn.release()
+                back.acquire()
+                if course.error is not None:
+                    raise course.error
+            going = [course for course in going if not course.ended]
+            if going:
+                answers = answer([course.request for course in going])
+                for course, found in zip(going, answers, strict=True):
+                    course.answer = found
+    finally:
+        for course in courses:
+            course.abandoned = True
+            course.turn.release()
+        for course in courses:
+            course.join()
+    return [course.result for course in courses]
+
+
+class SharedKernels:
+    """What a sweep calls in place of the kernels, by position: it asks for the read.
+
+    Parameters
+    ----------
+    ask : callable
+        Of :func:`in_lockstep`.
+    """
+
+    def __init__(self, ask):
+        self.ask = ask
+
+    def __getattr__(self, name):
+        return lambda rows, *arguments: self.ask((name, rows, arguments))
+
+
+class SharedReads:
+    """Answers requests of :class:`SharedKernels`, of one kind and of the same rows together.
+
+    Parameters
+    ----------
+    kernels : module
+        kernels/numpy_sweeps.py or its compiled twin.
+    reads : Reads
+        Counts how often all rows are read, for all requests together.
+    n_samples : int
+        Of all rows.
+    """
+
+    def __init__(self, kernels, reads, n_samples):
+        self.kernels, self.reads, self.n_samples = kernels, reads, max(1, n_samples)
+
+    def __call__(self, requests):
+        answers, groups = [None] * len(requests), {}
+        for place, (name, rows, _) in enumerate(requests):
+            groups.setdefault((name, id(rows)), []).append(place)
+        for (name, _), places in groups.items():
+            _, rows, _ = requests[places[0]]
+            asked = [requests[place][2] for place in places]
+            self.reads.count += rows.n_samples / self.n_samples
+            for place, found in zip(places, self._read(name, rows, asked), strict=True):
+                answers[place] = found
+        return answers
+
+    def _read(self, name, rows, asked):
+        each = getattr(self.kernels, f"{name}_each", None)
+        if len(asked) == 1 or each is None:
+            return [getattr(self.kernels, name)(rows, *arguments) for arguments in asked]
+        problems = [list(arguments) for arguments in asked]
+        n_threads = max(problem.pop(3 if name == "evaluate" else -1) for problem in problems)
+        if len(problems[0]) == 1:
+            problems = [problem[0] for problem in problems]
+        return each(rows, problems, n_threads)

@@ -1,0 +1,73 @@
+"""Solvers side by side: every request answered once, in one order, and no thread left behind."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from entropic.rows.lockstep import in_lockstep
+
+pytestmark = pytest.mark.backend_free
+
+
+def counting(n, ask):
+    return sum(ask((n, step)) for step in range(n))
+
+
+def test_requests_are_answered_together_in_the_order_of_the_bodies():
+    asked = []
+
+    def answer(requests):
+        asked.append(requests)
+        return [10 * n + step for n, step in requests]
+
+    bodies = [lambda ask, n=n: counting(n, ask) for n in (2, 0, 3)]
+    assert in_lockstep(bodies, answer) == [20 + 21, 0, 30 + 31 + 32]
+    assert asked == [[(2, 0), (3, 0)], [(2, 1), (3, 1)], [(3, 2)]]
+
+
+def test_one_body_at_a_time_is_awake():
+    awake, most = [0], [0]
+
+    def body(ask):
+        for _ in range(20):
+            awake[0] += 1
+            most[0] = max(most[0], awake[0])
+            sum(range(1000))
+            awake[0] -= 1
+            ask(None)
+
+    in_lockstep([body] * 5, lambda requests: requests)
+    assert most == [1]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize("where", ["body", "answer"])
+def test_an_error_anywhere_ends_all_and_is_raised(error, where):
+    before, ended = threading.active_count(), []
+
+    def body(n, ask):
+        try:
+            ask(n)
+            if where == "body" and n == 1:
+                raise error("here")
+            ask(n)
+        finally:
+            ended.append(n)
+
+    def answer(requests):
+        if where == "answer":
+            raise error("here")
+        return requests
+
+    with pytest.raises(error, match="here"):
+        in_lockstep([lambda ask, n=n: body(n, ask) for n in range(3)], answer)
+    assert sorted(ended) == [0, 1, 2]
+    assert threading.active_count() == before
+
+
+def test_the_state_of_floating_point_errors_is_the_callers():
+    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        pytest.skip("before NumPy 2 it belongs to a thread")
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        in_lockstep([lambda ask: np.ones(1) / np.zeros(1)], list)
