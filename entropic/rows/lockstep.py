@@ -103,6 +103,10 @@ class SharedKernels:
     def __init__(self, ask):
         self.ask = ask
 
+    def evaluate(self, rows, coef, target, curvature, n_threads, *kept):
+        kept = kept or (None, None, None)
+        return self.ask(("evaluate", rows, (coef, target, curvature, n_threads, *kept)))
+
     def __getattr__(self, name):
         return lambda rows, *arguments: self.ask((name, rows, arguments))
 
