@@ -9,8 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropic.rows.memory import memory_limit
 from entropic.solvers.cost import choose
 from entropic.solvers.factor import Factor
+from entropic.solvers.outcome import norm
+
+# A solution that leaves more than this of its right-hand side is none.
+LOST = 1e-3
 
 
 def factor_fits(sweep):
@@ -38,19 +43,29 @@ class NewtonSystem:
         self.sweep, self.root, self.stiffness = sweep, root, stiffness
         self.weights = np.broadcast_to(sweep.target.weights, stiffness.shape)
         self.hessian_weights = self.weights / stiffness
-        self.by_features = choose(sweep.work)[1] == "cholesky"
-        if self.by_features:
-            self.curvature = sweep.curvature(self.hessian_weights)
-            self.factor = Factor(self.curvature, root)
+        if choose(sweep.work)[1] == "cholesky":
+            self._factor_features()
         else:
+            self.curvature = None
             self.sample_root = sweep.target.sign * np.sqrt(self.hessian_weights)
             gram = sweep.gram(root**2)
             self.factor = Factor(gram, np.abs(self.sample_root), overwrite=True)
 
+    def _factor_features(self):
+        self.curvature = self.sweep.curvature(self.hessian_weights)
+        self.factor = Factor(self.curvature, self.root)
+
     def solve(self, dual_residual, primal_residual):
         """The moves of ``(alpha/e) u``, of ``w`` to first order, and of x."""
-        solve = self._through_features if self.by_features else self._through_samples
-        return solve(np.zeros_like(self.root) + dual_residual, primal_residual)
+        dual_residual = np.zeros_like(self.root) + dual_residual
+        if self.curvature is None:
+            *moves, lost = self._through_samples(dual_residual, primal_residual)
+            if lost <= LOST or self.sweep.work.cholesky_bytes > memory_limit():
+                return moves
+            # Where columns are of sizes far apart, large entries drown the small ones in every
+            # number of the samples' matrix; in the features' each size keeps to its own rows.
+            self._factor_features()
+        return self._through_features(dual_residual, primal_residual)
 
     def _through_features(self, dual_residual, primal_residual):
         weighted = self.hessian_weights * primal_residual
@@ -65,6 +80,7 @@ class NewtonSystem:
     def _through_samples(self, dual_residual, primal_residual):
         forward, multipliers = self.sweep.matvec_signed, np.zeros(len(primal_residual))
         left = primal_residual - forward(self.root**2 * dual_residual)
+        wanted = norm(left)
         # the second round restores what cancellation has lost in the first
         for _ in range(2):
             inner = self.factor.solve(self.sample_root * left)
@@ -75,7 +91,7 @@ class NewtonSystem:
                 multipliers, self.weights, out=np.zeros(len(left)), where=self.weights > 0
             )
             left = primal_residual + forward(move) + self.stiffness * x
-        return slope, move, x
+        return slope, move, x, norm(left) / wanted if wanted > 0 else 0.0
 
 
 def step_to_boundary(value, move):
