@@ -109,8 +109,9 @@ class BatchFitMixin:
         factors = checks.check_class_weight(self.class_weight, found.labels, found.weight)
         loss = Loss(float(self.slack), self.constraint == "inequality")
         view = View(None, found.labels, factors, loss, float(self.margin), self.n_jobs)
-        source = PartedRows(parts, found, view)
-        scaled = not found.figures["sparse"] if self.standardize == "auto" else self.standardize
+        sparse = bool(found.figures["sparse"])
+        scaled = not sparse if self.standardize == "auto" else self.standardize
+        source = PartedRows(parts, found, view, sparse and not (scaled and self.degree > 1))
         self.monomials_ = Monomials(self.degree, interaction_only=self.interaction_only)
         names = getattr(self, "feature_names_in_", None)
         if names is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from numbers import Integral, Real
 
 import numpy as np
@@ -217,10 +218,15 @@ def check_design(D):
     return D
 
 
-def as_array(values, name, wanted):
-    """``np.asarray``, which would drop a mask without a word and not name what is ragged."""
+def check_mask(values, name):
+    """No entry of a masked array under its mask, which NumPy and scikit-learn do not look at."""
     if np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries; fill them or drop their rows.")
+
+
+def as_array(values, name, wanted):
+    """``np.asarray``, which would drop a mask without a word and not name what is ragged."""
+    check_mask(values, name)
     try:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
@@ -294,19 +300,33 @@ def check_deviations(deviations, names=None):
 
 
 def check_labels(y):
-    """No row without a label: None, NaN and pandas' NA, wherever y holds objects."""
+    """No row without a label (None, NaN, NaT, pandas' NA, a mask), and no text among numbers."""
+    check_mask(y, "y")
     if getattr(y, "ndim", 1) != 1:
         return
+    if getattr(getattr(y, "dtype", None), "kind", None) in ("m", "M"):
+        missing = np.isnat(y)
+        if np.any(missing):
+            raise ValueError(f"y has no label in row {np.argmax(missing)} (NaT); drop such rows.")
     if not _holds_objects(y):
         return
     # a list is walked as it is: as an array, its NaN beside strings would become a string
-    for row, label in enumerate(y if isinstance(y, (list, tuple)) else np.asarray(y)):
-        if (
-            label is None
-            or type(label).__name__ in ("NAType", "NaTType")
-            or (isinstance(label, Real) and label != label)
-        ):
+    labels = y if isinstance(y, (list, tuple)) else np.asarray(y)
+    for row, label in enumerate(labels):
+        if _is_missing(label):
             raise ValueError(f"y has no label in row {row} ({label}); drop such rows.")
+    text = [isinstance(label, str) for label in labels]
+    if any(text) and not all(text):
+        one, other = labels[text.index(True)], labels[text.index(False)]
+        raise ValueError(
+            f"y holds text ({one!r}) and other labels ({other!r}); give labels of one type."
+        )
+
+
+def _is_missing(label):
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(label, (Real, np.generic, Decimal)) and bool(label != label)
 
 
 def check_known_labels(y, classes, n_samples):
@@ -320,11 +340,11 @@ def check_known_labels(y, classes, n_samples):
     if len(y) != n_samples:
         raise ValueError(f"y has {len(y)} labels for {n_samples} rows; give one a row.")
     places = {label: place for place, label in enumerate(classes.tolist())}
-    labels, inverse = np.unique(y if y.dtype.kind != "O" else y.astype(str), return_inverse=True)
     if y.dtype.kind == "O":
-        places = {str(label): place for label, place in places.items()}
-    found = np.array([places.get(label, -1) for label in labels.tolist()], dtype=np.intp)
-    codes = found[inverse]
+        codes = np.array([places.get(label, -1) for label in y.tolist()], dtype=np.intp)
+    else:
+        labels, inverse = np.unique(y, return_inverse=True)
+        codes = np.array([places.get(label, -1) for label in labels.tolist()], np.intp)[inverse]
     if np.any(codes < 0):
         row = int(np.argmax(codes < 0))
         raise ValueError(
@@ -336,7 +356,8 @@ def check_known_labels(y, classes, n_samples):
 
 def _holds_objects(y):
     if isinstance(y, (list, tuple)):
-        return any(not isinstance(label, (str, bool, Integral)) for label in y)
+        kinds = {type(label) for label in y}
+        return len(kinds) > 1 or not all(issubclass(kind, (str, bool, Integral)) for kind in kinds)
     return getattr(getattr(y, "dtype", None), "kind", None) == "O"
 
 
@@ -346,6 +367,8 @@ def check_per_sample(values, n_samples, name, *, default, sign=False):
     if type(values) is float and abs(values) < 1e150 and (values > 0 or not sign):
         return np.array([values])
     values = np.atleast_1d(as_array(values, name, "a number or one number a row"))
+    if values.dtype.kind == "O" and all(isinstance(value, Real) for value in values.flat):
+        values = values.astype(np.float64)
     if values.dtype.kind not in "buif" or values.ndim != 1:
         raise ValueError(f"{name} must be a number or one number a row.")
     with np.errstate(over="ignore"):

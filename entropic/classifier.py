@@ -17,6 +17,7 @@ from . import checks
 from .batch_fit import BatchFitMixin
 from .features.monomials import Monomials
 from .features.scaling import design_of
+from .importance import Coefficients, feature_importances
 from .kernels.backend import Box
 from .kernels.library_threads import one_library_thread
 from .kernels.loss import Loss
@@ -72,7 +73,8 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         Include the constant monomial, in a box of its own: ``±4 max(1, bound)``.
     standardize : bool or "auto"
         Scale every column by its training mean and deviation; constant columns are only
-        centred. "auto" does so for dense data.
+        centred. "auto" does so for dense data. With True, sparse data above degree 1 are stored
+        densely.
     monotonic_cst : array of shape (n_features,) or None
         -1, 0 or +1 a feature: the sign its coefficient is held to (degree 1 only).
     class_weight : dict, "balanced" or None
@@ -108,6 +110,8 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         ``== monomials_.transform(X) @ coef_.T + intercept_``.
     scaled_coef_, scaled_intercept_ : arrays of the shapes of ``coef_`` and ``intercept_``
         The same before scaling is taken back: what the box bounds.
+    feature_importances_ : array of shape (n_features,)
+        Each feature's share of all scaled coefficients, a product's parted among its factors.
     monomials_ : Monomials
         Where X is standardised, of the standardised features: in raw ones the terms of a
         polynomial far from zero cancel, and its coefficients would have no digits left.
@@ -201,6 +205,8 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         self.verbose = verbose
         self.callback = callback
 
+    coef_ = Coefficients()
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -216,7 +222,8 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             Raw data; neither modified nor copied when float32 or float64.
         y : array of shape (n_samples,)
-            Labels of two classes or more, of any type.
+            Labels of two classes or more: text, booleans or whole numbers, as scikit-learn's classifiers take
+            them. They come back in their own type.
         sample_weight : array of shape (n_samples,) or None
 
         Returns
@@ -328,7 +335,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
             checks.check_flag(getattr(self, name), name)
         checks.check_flag(self.standardize, "standardize", "auto")
         checks.check_share(self.certainty, "certainty")
-        checks.check_number(self.verbose, "verbose", 0.0)
+        checks.check_number(+self.verbose, "verbose", 0.0)  # True is 1
         checks.check_workers(self.n_jobs)
         checks.check_callback(self.callback)
         checks.check_solver_options(
@@ -341,6 +348,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         )
 
     def _check_training_data(self, X, y):
+        checks.check_mask(X, "X")
         checks.check_labels(y)
         X, y = validate_data(self, X, y, **_READING)
         return self._numbers(X), y
@@ -459,6 +467,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         array of shape (n_samples,), or (n_samples, n_classes) for more than two classes
         """
         check_is_fitted(self)
+        checks.check_mask(X, "X")
         X = self._numbers(validate_data(self, X, reset=False, **_READING))
         rows = self.monomials_.rows(X)
         coef = np.column_stack([self.coef_, self.intercept_])
@@ -478,6 +487,12 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         return self.classes_[np.argmax(scores, axis=1)]
 
     # ---------------------------------------------------------------- summary
+
+    @property
+    def feature_importances_(self):
+        """Each feature's share of all scaled coefficients, a product's parted among its factors."""
+        check_is_fitted(self)
+        return feature_importances(self)
 
     def summary(self, n_terms=20):
         """What the classifier has learned: its largest terms, band, left-out rows and ending.
@@ -532,7 +547,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         )
         if type(n_features) is not int or n_features < 1:
             raise ValueError("its number of features is damaged")
-        if not checks.is_array(classes, "biufOU", None) or len(classes) < 2:
+        if not checks.is_array(classes, "biufOUmM", None) or len(classes) < 2:
             raise ValueError("its classes are no labels")
         n_problems = len(problems_of(classes))
         if not checks.is_array(self.coef_, "f", n_problems, None) or not checks.is_array(

@@ -19,7 +19,7 @@ ORDER = [
     ["entropic.features"],
     ["entropic.solvers"],
     ["entropic.uncertainty"],
-    ["entropic.one_against_rest", "entropic.summary"],
+    ["entropic.importance", "entropic.one_against_rest", "entropic.summary"],
     ["entropic.batch_fit"],
     ["entropic.classifier"],
     ["entropic.candidates"],

@@ -101,6 +101,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         return limits.listing_of(self.n_features_in_, self.degree, self.interaction_only)
 
     def _check(self, X, reset=False):
+        checks.check_mask(X, "X")
         X = validate_data(
             self,
             X,
@@ -272,9 +273,15 @@ class Monomials(TransformerMixin, BaseEstimator):
 
     def names_of(self, places, input_features=None):
         """Names of some of the columns, counted without the constant, as a list of str."""
-        names, listing = self._input_names(input_features), self._listing
+        names = self._input_names(input_features)
+        return [_name(features, names) for features in self.factors(places)]
+
+    def factors(self, places=None):
+        """The features of each product, repeated as often as their power, as tuples."""
+        if places is None:
+            places = range(self.n_output_features_ - bool(self.include_bias))
         columns = places if self.columns_ is None else self.columns_[np.asarray(places, np.intp)]
-        return [_name(listing.features_of(column), names) for column in columns]
+        return map(self._listing.features_of, columns)
 
     def raw_factors(self):
         """What takes coefficients to those of products of raw features less ``centre_``.

@@ -59,6 +59,8 @@ class PartedRows:
     found : Found
     view : View
         Without a recipe.
+    sparse : bool
+        Whether they stay sparse.
 
     Attributes
     ----------
@@ -67,12 +69,12 @@ class PartedRows:
     precision : float
     """
 
-    def __init__(self, parts, found, view):
-        self.parts, self.found, self.view = parts, found, view
+    def __init__(self, parts, found, view, sparse):
+        self.parts, self.found, self.view, self.sparse = parts, found, view, sparse
         figures, n_features = found.figures, found.n_features
         self.precision = figures["precision"]
         self.example = np.full((1, n_features), figures["largest"])
-        if figures["sparse"]:
+        if sparse:
             filled = int(figures["widest"])
             # repeated indices are as good as others
             columns = np.arange(filled) % n_features
@@ -113,7 +115,7 @@ class PartedRows:
         figures, n_features = self.found.figures, design.n_features
         n_samples = int(figures["n_samples"])
         rows = design.rows
-        if not figures["sparse"]:
+        if not self.sparse:
             streamed = hasattr(rows, "listing")
             return Work.dense(n_samples, n_features, random_access=False, streamed=streamed)
         entries, squares = figures["entries"], figures["squares"]

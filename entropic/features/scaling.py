@@ -1,9 +1,9 @@
 """From raw rows to a design: columns standardised, expanded and standardised again by algebra.
 
 At degree 1 each column is scaled by its training mean and deviation. Above, the features are
-scaled first (dense) or divided by their deviation (sparse, where centring would fill them), and
-then each monomial by its own mean and deviation, found in streamed sweeps; the data are never
-copied (docs/mathematics.md, sections 6.2 and 6.3).
+scaled first and then each monomial by its own mean and deviation, found in streamed sweeps; the
+data are never copied, but for sparse rows, which centring fills (docs/mathematics.md, sections 6.2
+and 6.3).
 """
 
 from __future__ import annotations
@@ -108,6 +108,8 @@ def design_of(X, weights, monomials, *, scaled, constant, n_jobs=None, names=Non
     -------
     Design
     """
+    if scaled and monomials.degree > 1 and sp.issparse(X):
+        X = limits.stored(X)  # the same model as of dense rows: centred features have no zeros
     source = StoredRows(X, weights, n_jobs)
     return recipe_of(source, monomials, scaled=scaled, constant=constant, names=names).design(X)
 
@@ -147,11 +149,9 @@ def recipe_of(source, monomials, *, scaled, constant, names=None):
         if scaled and dense:
             return Recipe(monomials, mean, None, scale, constant)
         return Recipe(monomials, None, mean, scale, constant)
-    if scaled and dense:
+    if scaled:
         # what is left of a centred constant is rounding: no products of it
         centre, inverse_scale = mean, np.where(still, 0.0, 1 / scale)
-    elif scaled:
-        inverse_scale = 1 / scale
     listing = limits.listing_of(n_features, monomials.degree, monomials.interaction_only)
     limits.check_numbered(listing)
     limits.check_block(listing, rows_of(example))
