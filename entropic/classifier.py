@@ -222,8 +222,8 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             Raw data; neither modified nor copied when float32 or float64.
         y : array of shape (n_samples,)
-            Labels of two classes or more: text, booleans or whole numbers, as scikit-learn's classifiers take
-            them. They come back in their own type.
+            Labels of two classes or more: text, booleans or whole numbers, as scikit-learn's
+            classifiers take them. They come back in their own type.
         sample_weight : array of shape (n_samples,) or None
 
         Returns
