@@ -32,7 +32,7 @@ USUAL_SWEEPS = 40
 
 
 def fit(options):
-    """Learn two classes from the rows of files, report on held-out rows, save the model."""
+    """Learn classes from the rows of files, report on held-out rows, save the model."""
     if not 0 <= options.holdout < 1:
         raise ValueError(f"--holdout {options.holdout:g} is not a share of at least 0 below 1.")
     if not 0 <= options.seed < 2**32:
@@ -69,8 +69,7 @@ def fit(options):
             else TableEncoder.learn(source, target, [*dropped, *source.left_out], training)
         )
         X, n_fit, missing = encoder.matrix(training), len(train), encoder.missing(training)
-        names = (labels.negative, labels.positive)
-        counts = {name: int(np.sum(truth == name)) for name in names}
+        counts = {name: int(np.sum(truth == name)) for name in labels.names}
     report, dotted = Report(), False
     if options.test is not None:
         tested = open_source([options.test], dialect_of(options, encoder.reading), encoder.known)
@@ -101,7 +100,7 @@ def fit(options):
         report.section("Search", choice_lines(classifier))
     report.section("Fit", fit_lines(classifier, n_fit))
     if held_out is not None:
-        certain = ~classifier.in_band(held_X) if hasattr(classifier, "band_") else None
+        certain = ~classifier.in_band(held_X) if hasattr(classifier, "in_band") else None
         lines, confusion = held_out_lines(held_truth, classifier.predict(held_X), certain, labels)
         report.section("Held-out rows", lines, confusion)
     report.notes += [note] if note else []
@@ -213,7 +212,7 @@ def _class_weight(word, labels):
     weights = {}
     for part in word.split(","):
         label, _, weight = part.rpartition("=")
-        known = {str(name): name for name in (labels.negative, labels.positive)}
+        known = {str(name): name for name in labels.names}
         try:
             weights[known[label.strip()]] = float(weight)
         except (KeyError, ValueError):

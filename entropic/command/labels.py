@@ -1,4 +1,4 @@
-"""From the labels in a file to two classes."""
+"""From the labels in a file to classes."""
 
 from __future__ import annotations
 
@@ -12,65 +12,82 @@ from entropic.model_format import stored
 _WHOLE = re.compile(r"([+-]?(?:0|[1-9][0-9]*))(?:\.0*)?")
 
 
+# So many labels may be classes of which there are few rows each.
+FEW = 20
+
+
 @stored("Labels")
 @dataclass
 class Labels:
-    """Which two classes the labels of a column make.
+    """Which classes the labels of a column make.
 
     Attributes
     ----------
-    positive, negative : str or int
-        The two classes.
+    positive, negative : str, int or None
+        The two classes; None where there are more.
     members : list or None
-        With more than two labels: those that make the positive class; all others make the
-        negative one.
+        With more than two labels, of which some were named: those that make the positive class;
+        all others make the negative one.
+    classes : list or None
+        Three classes or more, each a label.
     """
 
-    positive: object
-    negative: object
+    positive: object = None
+    negative: object = None
     members: list | None = None
+    classes: list | None = None
+
+    @property
+    def names(self):
+        """The classes, the positive one of two last."""
+        return self.classes or [self.negative, self.positive]
 
     @classmethod
-    def learn(cls, raw, wanted=()):
+    def learn(cls, raw, wanted=(), n_rows=None):
         """Settle the classes from the training labels.
 
         Parameters
         ----------
         raw : array of shape (n_rows,)
-            The labels as they are written.
+            The labels as they are written, or each of them once.
         wanted : list of str
-            Labels of the positive class; without any it is the greater of two.
+            Labels of the positive class against all others; without any, it is the greater of two.
+        n_rows : int or None
+            Where each label is there once: how many rows there are.
 
         Raises
         ------
         ValueError
-            If there is a single label, or more than two and none is wanted.
+            If there is a single label, or nearly as many as rows, or one wanted is not there.
         """
         labels = tidy(raw)
         known = sorted(set(labels.tolist()))
-        shown = ", ".join(str(label) for label in known[:10])
-        shown += f" and {len(known) - 10} more" if len(known) > 10 else ""
         if len(known) < 2:
-            raise ValueError(f"all rows have the label {known[0]!s}; give rows of two classes.")
-        members = [cls._among(known, label, shown) for label in wanted]
+            raise ValueError(
+                f"all rows have the label {known[0]!s}; give rows of two classes or more."
+            )
+        members = [cls._among(known, label) for label in wanted]
         if len(known) == 2:
             if len(members) == 2:
                 raise ValueError("--positive names both labels; name one of them.")
             positive = members[0] if members else known[1]
             return cls(positive, known[1 - known.index(positive)])
         if not members:
-            raise ValueError(
-                f"there are {len(known)} labels ({shown}) and two classes are needed; "
-                "say with --positive LABEL, once or more, which labels make the positive class "
-                "against all others."
-            )
+            n_rows = len(labels) if n_rows is None else n_rows
+            if len(known) > max(FEW, n_rows // 5):
+                raise ValueError(
+                    f"there are {len(known):,} labels ({shown(known)}) in {n_rows:,} rows, as of a "
+                    "quantity; name a column of classes with --target, or say with --positive "
+                    "LABEL, once or more, which labels make one class against all others."
+                )
+            return cls(classes=known)
         if len(set(members)) == len(known):
             raise ValueError("--positive names every label; leave some for the other class.")
         positive = " or ".join(str(label) for label in dict.fromkeys(members))
         return cls(positive, f"not {positive}", members)
 
     @staticmethod
-    def _among(known, wanted, shown):
+    def _among(known, wanted):
         for label in known:
             if str(label) == wanted:
                 return label
@@ -80,7 +97,7 @@ class Labels:
                         return label
                 except ValueError:
                     pass
-        raise ValueError(f"--positive {wanted!r} is not a label; the labels are {shown}.")
+        raise ValueError(f"--positive {wanted!r} is not a label; the labels are {shown(known)}.")
 
     def apply(self, raw):
         """The class of each row, and whether trailing dots had to be taken off.
@@ -88,12 +105,12 @@ class Labels:
         Raises
         ------
         ValueError
-            If a label is neither of the two classes.
+            If a label is none of the classes.
         """
-        labels = tidy(raw, self.positive if self.members is None else self.members[0])
+        classes = self.names
+        labels = tidy(raw, classes[-1] if self.members is None else self.members[0])
         if self.members is not None:
             return np.where(np.isin(labels, self.members), self.positive, self.negative), False
-        classes = [self.negative, self.positive]
         unknown = set(labels.tolist()) - set(classes)
         if not unknown:
             return labels, False
@@ -103,8 +120,14 @@ class Labels:
                 return bare, True
         raise ValueError(
             f"the label {min(unknown, key=str)!s} is not one of the training rows' "
-            f"({self.negative!s}, {self.positive!s}); mend or take out such rows."
+            f"({shown(classes)}); mend or take out such rows."
         )
+
+
+def shown(labels, most=10):
+    """Labels as a message shows them."""
+    words = ", ".join(str(label) for label in labels[:most])
+    return words + (f" and {len(labels) - most} more" if len(labels) > most else "")
 
 
 def _undotted(label, classes):

@@ -54,7 +54,7 @@ def parser():
     fit = commands.add_parser(
         "fit",
         help="learn from files, and report on held-out rows",
-        description="Learn two classes from the rows of files and report on held-out rows. Files "
+        description="Learn classes from the rows of files and report on held-out rows. Files "
         "are CSV or TSV, Parquet, Feather, ARFF or LIBSVM text, compressed or not, folders or "
         "patterns of them, - for standard input, or a set bundled with scikit-learn, such as "
         "sklearn:breast_cancer.",
@@ -71,7 +71,7 @@ def parser():
         default=[],
         metavar="LABEL",
         help="label of the positive class; give several, or one of several labels, to set them "
-        "against all others (default: the greater of two)",
+        "against all others (default: the greater of two; more labels are a class each)",
     )
     _add_drop(fit)
     held_out = fit.add_mutually_exclusive_group()

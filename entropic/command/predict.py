@@ -9,7 +9,8 @@ import sys
 import numpy as np
 
 from entropic.files import check_writable, whole_file
-from entropic.uncertainty.band import in_band
+from entropic.uncertainty.mixin import certain
+from entropic.uncertainty.several import class_scores
 
 from .encoding import COPIED, cells_of
 from .saved import SavedModel, batches_of
@@ -22,8 +23,7 @@ def predict(options):
     model = SavedModel(options.model)
     source, copied = model.open(options)
     classifier = model.classifier
-    towards_positive = 1.0 if classifier.classes_[1] == model.positive else -1.0
-    lines = _lines(classifier, model.encoder, batches_of(source), copied, towards_positive)
+    lines = _lines(classifier, model.encoder, batches_of(source), copied, model.positive)
     if options.output is None:
         for line in lines:
             sys.stdout.write(line)
@@ -33,7 +33,7 @@ def predict(options):
             file.write(line.encode())
 
 
-def _lines(classifier, encoder, batches, copied, towards_positive):
+def _lines(classifier, encoder, batches, copied, positive):
     """The lines of the output, those of a batch of rows at once."""
     header = ["label", "score", "certainty"]
     waiting = [header if copied is None else [copied, *header]]
@@ -43,13 +43,14 @@ def _lines(classifier, encoder, batches, copied, towards_positive):
         X = encoder.matrix(rows)
         scores = classifier.decision_function(X)
         certainty = np.full(len(scores), "unknown")
-        if hasattr(classifier, "band_"):
-            certainty = np.where(in_band(scores, classifier.band_), "uncertain", "certain")
-        columns = [
-            classifier.classes_[(scores > 0).astype(int)].tolist(),
-            (towards_positive * scores).tolist(),
-            certainty.tolist(),
-        ]
+        if hasattr(classifier, "in_band"):
+            certainty = np.where(certain(classifier._possible(scores)), "certain", "uncertain")
+        best = np.argmax(class_scores(scores), axis=1)
+        if scores.ndim == 2:  # of the label
+            scores = scores.max(axis=1)
+        elif classifier.classes_[1] != positive:
+            scores = -scores
+        columns = [classifier.classes_[best].tolist(), scores.tolist(), certainty.tolist()]
         if copied is not None:
             columns.insert(0, cells_of(rows, COPIED))
         # nothing is written of rows of which the first cannot be used

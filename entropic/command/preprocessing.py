@@ -51,7 +51,7 @@ class Preprocessing:
             sound = encoder.first in (0, 1) and type(encoder.n_features) is int
         if not sound or encoder.n_features != model.n_features_in_:
             raise ValueError("its preprocessing does not fit its coefficients")
-        if {labels.positive, labels.negative} != set(model.classes_.tolist()):
+        if set(labels.names) != set(model.classes_.tolist()):
             raise ValueError("its labels are not its classes")
 
 

@@ -11,6 +11,10 @@ from entropic.summary import ending_lines, uncertain
 
 from .cells import listed
 from .encoding import TableEncoder
+from .labels import shown
+
+# Classes that are listed, and shown in a matrix.
+MOST_SHOWN = 12
 
 
 @dataclass
@@ -98,13 +102,13 @@ def data_lines(options, source, encoder, labels, *, n_fit, n_held_out, counts, m
     missing : tuple of two int
         Missing cells of the rows to fit, in columns of numbers and of words.
     """
-    negative, positive = (
-        f"{name}: {counts[name]:,}" for name in (labels.negative, labels.positive)
-    )
     elsewhere = f" ({options.test})" if options.test else ""
     yield "files" if len(options.files) > 1 else "file", ", ".join(options.files)
     yield "rows", f"{n_fit:,} to fit, {n_held_out:,} held out{elsewhere}"
-    yield "classes", f"{negative}, {positive} (positive)"
+    classes = [f"{name}: {counts[name]:,}" for name in labels.names]
+    if labels.classes is None:
+        classes[1] += " (positive)"
+    yield "classes", shown(classes, MOST_SHOWN)
     if isinstance(encoder, TableEncoder):
         if encoder.reading.separator:
             yield "text", encoder.reading.described()
@@ -170,34 +174,45 @@ def held_out_lines(truth, predicted, certain, labels):
     Returns
     -------
     lines : list of pairs of str
-    confusion : tuple of the two class names and a 2 × 2 list of counts
+    confusion : tuple of the class names and a square list of counts, or None for many classes
     """
-    is_positive, said_positive = truth == labels.positive, predicted == labels.positive
-    both = int(np.sum(is_positive & said_positive))
-    right = truth == predicted
-    commonest = labels.positive if 2 * np.sum(is_positive) > len(truth) else labels.negative
-    base = np.mean(truth == commonest)
-    precision = _share(both, np.sum(said_positive), "nothing is predicted so")
-    recall = _share(both, np.sum(is_positive), "no row is of it")
-    f1 = _share(2 * both, np.sum(said_positive) + np.sum(is_positive), "no row is of it")
+    names = labels.names
+    place = {name: code for code, name in enumerate(names)}
+    true, said = ([place[name] for name in part.tolist()] for part in (truth, predicted))
+    counts = np.zeros((len(names), len(names)), dtype=int)
+    np.add.at(counts, (true, said), 1)
+    right, of_class, said_of = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
+    commonest = int(np.argmax(of_class))
+    base = of_class[commonest] / len(truth)
+    lines = [
+        (
+            "accuracy",
+            f"{right.sum() / len(truth):.4f} ({base:.4f} by always saying {names[commonest]})",
+        )
+    ]
+    parts = (right, said_of), (right, of_class), (2 * right, said_of + of_class)
+    for name, (part, whole) in zip(("precision", "recall", "F1"), parts, strict=True):
+        if len(names) == 2:
+            otherwise = "nothing is predicted so" if name == "precision" else "no row is of it"
+            lines.append((name, _share(part[1], whole[1], otherwise)))
+        elif np.any(whole > 0):
+            mean = np.mean(part[whole > 0] / whole[whole > 0])
+            lines.append((name, f"{mean:.4f} (mean over the classes)"))
     sure_said = "unknown"
     if certain is not None:
         sure = int(np.sum(certain))
         sure_said = f"{sure:,} of {len(truth):,} ({sure / len(truth):.1%})"
         if sure:
-            sure_said += f", of which {np.mean(right[certain]):.4f} are right"
-    lines = [
-        ("accuracy", f"{np.mean(right):.4f} ({base:.4f} by always saying {commonest})"),
-        ("precision", precision),
-        ("recall", recall),
-        ("F1", f1),
-        ("certain", sure_said),
-    ]
-    counts = [
-        [int(np.sum(~is_positive & ~said_positive)), int(np.sum(~is_positive & said_positive))],
-        [int(np.sum(is_positive & ~said_positive)), both],
-    ]
-    return lines, ((labels.negative, labels.positive), counts)
+            sure_said += f", of which {np.mean((truth == predicted)[certain]):.4f} are right"
+    lines.append(("certain", sure_said))
+    if len(names) <= MOST_SHOWN:
+        return lines, (names, counts.tolist())
+    np.fill_diagonal(counts, 0)
+    worst = np.argsort(-counts, axis=None, kind="stable")[:5]
+    mixed = [divmod(int(at), len(names)) for at in worst if counts.flat[at]]
+    confused = [f"{names[i]} for {names[j]}: {counts[j, i]:,}" for j, i in mixed]
+    lines.append(("most confused", "; ".join(confused) or "none"))
+    return lines, None
 
 
 def _share(part, whole, otherwise):

@@ -27,7 +27,8 @@ class SavedModel:
     labels : Labels or None
         None for a model that was not made by the command.
     positive : label
-        The class that positive scores of the command's output mean.
+        The class that positive scores of the command's output mean; None where there are more
+        than two, of which the label's own score is written.
     """
 
     def __init__(self, path):

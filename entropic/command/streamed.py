@@ -56,12 +56,13 @@ class StreamedRows:
         seen = set()
         for batch, first in self._batches():
             seen.update(label_cells(batch, target, source, first).tolist())
-        self.labels = Labels.learn(np.array(sorted(seen), dtype=object), options.positive)
         self.n_rows = first + batch.num_rows
+        labels = np.array(sorted(seen), dtype=object)
+        self.labels = Labels.learn(labels, options.positive, self.n_rows)
         self.share = 0.0
         if options.test is None and options.holdout:
             self.share = min(options.holdout, MOST_HELD_OUT / self.n_rows)
-        self.counts = dict.fromkeys((self.labels.negative, self.labels.positive), 0)
+        self.counts = dict.fromkeys(self.labels.names, 0)
         self.missing, held = (0, 0), []
         for batch, first, kept in self._split():
             truth, _ = self.labels.apply(label_cells(batch, target, source, first))

@@ -1,4 +1,4 @@
-"""Two classes from the labels of a file, which stay as they are written."""
+"""Classes from the labels of a file, which stay as they are written."""
 
 import numpy as np
 import pytest
@@ -24,8 +24,7 @@ def test_two_labels_are_the_classes_and_the_greater_is_positive():
 
 def test_labels_against_all_others():
     raw = words(*"345678")
-    with pytest.raises(ValueError, match=r"6 labels \(3, 4, 5, 6, 7, 8\) .* --positive LABEL"):
-        Labels.learn(raw)
+    assert Labels.learn(raw).names == [3, 4, 5, 6, 7, 8]
     labels = Labels.learn(raw, ["6", "7", "8"])
     name = labels.positive
     assert name == "6 or 7 or 8"
@@ -68,3 +67,22 @@ def test_labels_never_pass_through_floating_point():
     assert (codes.negative, codes.positive) == ("01", "1")
     huge = Labels.learn(words("1" * 30, "2" * 30))
     assert huge.positive == "2" * 30
+
+
+def test_more_than_two_labels_are_a_class_each():
+    labels = Labels.learn(words("b", "a", "c", "a"))
+    assert labels.names == ["a", "b", "c"] and labels.positive is None
+    assert labels.apply(words("c", "a"))[0].tolist() == ["c", "a"]
+    assert labels.apply(words("c.", "a."))[0].tolist() == ["c", "a"]
+    with pytest.raises(ValueError, match=r"label d is not one of the training rows' \(a, b, c\)"):
+        labels.apply(words("a", "d"))
+    assert Labels.learn(words("3", "10", "7.0")).names == [3, 7, 10]
+
+
+def test_a_quantity_is_no_column_of_classes():
+    raw = words(*map(str, range(100)))
+    with pytest.raises(
+        ValueError, match=r"100 labels \(0, .* and 90 more\) in 100 rows, as of a q"
+    ):
+        Labels.learn(raw)
+    assert len(Labels.learn(raw, n_rows=1000).names) == 100
