@@ -12,7 +12,8 @@
 #include "threads.h"
 
 enum {
-    MICRO_TILE_SUM = 64,/* columns below which micro-tiles are faster than the BLAS */
+    MICRO_TILE_SUM = 128, /* columns below which micro-tiles are faster than the BLAS */
+    SKIPPING = 64,      /* columns from which it pays to leave out rows of no weight */
     WIDEST_SUM = 256,   /* columns up to which each chunk of rows sums a matrix of its own */
     JUDGED_ROWS = 2048  /* of sparse rows, whose entries tell where the work is */
 };
@@ -22,23 +23,17 @@ int curvature_fits(const rows *view)
     return view->n_columns < WIDEST_SUM;
 }
 
-/* Numbers from a row of a copy to the next. */
-static ptrdiff_t copy_length(ptrdiff_t n)
-{
-    return (n + 3) / 4 * 4;
-}
-
 size_t curvature_scratch(const rows *view)
 {
     if (view->kind == ROWS_SPARSE) return 0;
-    return (size_t)(CURVATURE_ROWS * copy_length(view->n_columns + 1) + MICRO_TILE_PAST);
+    return (size_t)(CURVATURE_ROWS * micro_steps(view->n_columns + 1));
 }
 
 static void begin_band(curvature_sum *sum, const rows *view, ptrdiff_t first, ptrdiff_t stop,
                        double *matrix, double *scratch)
 {
     *sum = (curvature_sum){view, matrix, scratch, first, stop, 0, 0};
-    if (view->kind != ROWS_SPARSE) sum->ld = copy_length(view->n_columns + 1 - first);
+    if (view->kind != ROWS_SPARSE) sum->ld = micro_steps(view->n_columns + 1 - first);
 }
 
 void curvature_begin(curvature_sum *sum, const rows *view, double *matrix, double *scratch)
@@ -110,7 +105,7 @@ void curvature_add(curvature_sum *sum, const block *b, const double *hessian_wei
     }
     double root[CURVATURE_ROWS];
     for (ptrdiff_t i = 0; i < b->count; i++) root[i] = sqrt(hessian_weights[i]);
-    if (by_micro_tiles(sum->view)) {
+    if (sum->view->n_columns < SKIPPING) {
         if (sum->filled + b->count > CURVATURE_ROWS) flush(sum);
         collect(sum, b, 0, b->count, root);
         return;

@@ -4,66 +4,125 @@
 #include <string.h>
 
 #include "cpu.h"
-#include "vec4.h"
 
-/* sums_ij = sum_k a_ik b[k][j]: twelve vectors in registers, three loads for each four products. Of a,
- * `down` leads from i to i + 1 and `along` from k to k + 1. */
-static ALWAYS_INLINE void tile(const double *restrict a, ptrdiff_t down, ptrdiff_t along,
-                               const double *restrict b, ptrdiff_t ld, ptrdiff_t depth,
-                               double sums[MICRO_ROWS][MICRO_COLUMNS])
+/* Vectors of the widest registers: the compiler splits wider ones, and then loses sums. */
+#if defined(__GNUC__)
+#if defined(__AVX512F__)
+enum { LANES = 8, ROWS = 8 };
+#elif defined(__AVX__)
+enum { LANES = 4, ROWS = 4 };
+#else
+enum { LANES = 2, ROWS = 4 };
+#endif
+typedef double vector __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
+#define ALL(x) ((x) - (vector){0})
+#else
+enum { LANES = 1, ROWS = 4 };
+typedef double vector;
+#define ALL(x) (x)
+#endif
+
+enum { VECTORS = 3 };       /* of a tile's rows, at most */
+
+/* s_ij += sum_k a_ik b[k][j], `rows` by `vectors`, in registers: constants wherever this is called.
+ * Of a, `down` leads from i to i + 1 and `along` from k to k + 1. */
+static ALWAYS_INLINE void tile(int rows, int vectors, const double *restrict a, ptrdiff_t down,
+                               ptrdiff_t along, const double *restrict b, ptrdiff_t ld,
+                               ptrdiff_t depth, vector s[ROWS][VECTORS])
 {
-    vec4 s00 = vec4_all(0), s01 = s00, s02 = s00, s10 = s00, s11 = s00, s12 = s00;
-    vec4 s20 = s00, s21 = s00, s22 = s00, s30 = s00, s31 = s00, s32 = s00;
+    vector x[VECTORS];
     for (ptrdiff_t k = 0; k < depth; k++, a += along, b += ld) {
-        vec4 x0 = vec4_load_double(b), x1 = vec4_load_double(b + 4), x2 = vec4_load_double(b + 8),
-             y;
-        y = vec4_all(a[0]);
-        s00 = vec4_add_product(s00, y, x0);
-        s01 = vec4_add_product(s01, y, x1);
-        s02 = vec4_add_product(s02, y, x2);
-        y = vec4_all(a[down]);
-        s10 = vec4_add_product(s10, y, x0);
-        s11 = vec4_add_product(s11, y, x1);
-        s12 = vec4_add_product(s12, y, x2);
-        y = vec4_all(a[2 * down]);
-        s20 = vec4_add_product(s20, y, x0);
-        s21 = vec4_add_product(s21, y, x1);
-        s22 = vec4_add_product(s22, y, x2);
-        y = vec4_all(a[3 * down]);
-        s30 = vec4_add_product(s30, y, x0);
-        s31 = vec4_add_product(s31, y, x1);
-        s32 = vec4_add_product(s32, y, x2);
-    }
-    vec4 all[12] = {s00, s01, s02, s10, s11, s12, s20, s21, s22, s30, s31, s32};
-    memcpy(sums, all, sizeof all);
-}
-
-void micro_tile_squares(const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t n,
-                               double *out, ptrdiff_t ld_out)
-{
-    double sums[MICRO_ROWS][MICRO_COLUMNS];
-    for (ptrdiff_t left = 0; left < n; left += MICRO_COLUMNS) {
-        ptrdiff_t right = left + MICRO_COLUMNS < n ? left + MICRO_COLUMNS : n;
-        for (ptrdiff_t top = left; top < n; top += MICRO_ROWS) {
-            ptrdiff_t bottom = top + MICRO_ROWS < n ? top + MICRO_ROWS : n;
-            tile(a + top, 1, ld, a + left, ld, depth, sums);
-            for (ptrdiff_t i = top; i < bottom; i++)
-                for (ptrdiff_t j = left; j < right; j++)
-                    out[i * ld_out + j] += sums[i - top][j - left];
+#pragma GCC unroll 3
+        for (int j = 0; j < vectors; j++) x[j] = *(const vector *)(b + LANES * j);
+#pragma GCC unroll 8
+        for (int i = 0; i < rows; i++) {
+            vector y = ALL(a[i * down]);
+#pragma GCC unroll 3
+            for (int j = 0; j < vectors; j++) s[i][j] += y * x[j];
         }
     }
 }
 
-void micro_tile_forms(const double *a, ptrdiff_t ld, ptrdiff_t n, ptrdiff_t depth,
-                             const double *f, ptrdiff_t width, double *out)
+/* Adds a tile of the squares to rows of `out`, up to the diagonal: row i, of the columns from `left`
+ * on, has `ends` + i. */
+static ALWAYS_INLINE void add_squares(int rows, int vectors, const double *a, const double *b,
+                                      ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t ends,
+                                      ptrdiff_t count, double *restrict out, ptrdiff_t ld_out)
 {
-    double sums[MICRO_ROWS][MICRO_COLUMNS];
-    for (ptrdiff_t top = 0; top < n; top += MICRO_ROWS) {
-        for (int i = 0; i < MICRO_ROWS; i++) out[top + i] = 0;
-        for (ptrdiff_t left = 0; left < width; left += MICRO_COLUMNS) {
-            tile(a + top * ld, ld, 1, f + left, width, depth, sums);
-            for (int i = 0; i < MICRO_ROWS; i++)
-                for (int j = 0; j < MICRO_COLUMNS; j++) out[top + i] += sums[i][j] * sums[i][j];
-        }
+    vector s[ROWS][VECTORS];
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; i++)
+#pragma GCC unroll 3
+        for (int j = 0; j < vectors; j++) s[i][j] = ALL(0.0);
+    tile(rows, vectors, a, 1, ld, b, ld, depth, s);
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const double *restrict sum = (const double *)s[i];
+        for (ptrdiff_t j = 0; j < vectors * LANES && j < ends + i; j++) out[i * ld_out + j] += sum[j];
     }
+}
+
+void micro_tile_squares(const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t n, double *out,
+                        ptrdiff_t ld_out)
+{
+#define ADD(rows, vectors)                                                                       \
+    add_squares(rows, vectors, a + top, a + left, ld, depth, top - left + 1, count,              \
+                out + top * ld_out + left, ld_out)
+    for (ptrdiff_t left = 0; left < n; left += VECTORS * LANES)
+        for (ptrdiff_t top = left; top < n; top += ROWS) {
+            ptrdiff_t count = n - top < ROWS ? n - top : ROWS;
+            ptrdiff_t vectors = (top + count - left + LANES - 1) / LANES;
+            if (count > ROWS / 2) {
+                if (vectors == 1) ADD(ROWS, 1);
+                else if (vectors == 2) ADD(ROWS, 2);
+                else ADD(ROWS, 3);
+            } else {
+                if (vectors == 1) ADD(ROWS / 2, 1);
+                else if (vectors == 2) ADD(ROWS / 2, 2);
+                else ADD(ROWS / 2, 3);
+            }
+        }
+#undef ADD
+}
+
+/* squares_i += the squares of a tile that starts at a constant. */
+static ALWAYS_INLINE void add_forms(int vectors, const double *a, ptrdiff_t ld, const double *f,
+                                    ptrdiff_t width, ptrdiff_t depth, const double *constant,
+                                    vector squares[ROWS])
+{
+    vector s[ROWS][VECTORS];
+#pragma GCC unroll 8
+    for (int i = 0; i < ROWS; i++)
+#pragma GCC unroll 3
+        for (int j = 0; j < vectors; j++) s[i][j] = *(const vector *)(constant + LANES * j);
+    tile(ROWS, vectors, a, ld, 1, f, width, depth, s);
+#pragma GCC unroll 8
+    for (int i = 0; i < ROWS; i++)
+#pragma GCC unroll 3
+        for (int j = 0; j < vectors; j++) squares[i] += s[i][j] * s[i][j];
+}
+
+static double total(vector x)
+{
+    double sum = 0;
+    for (int j = 0; j < LANES; j++) sum += ((const double *)&x)[j];
+    return sum;
+}
+
+void micro_tile_forms(const double *a, ptrdiff_t ld, ptrdiff_t n, const double *f,
+                      const double *constant, ptrdiff_t width, const ptrdiff_t *depths, double *out)
+{
+#define ADD(vectors)                                                                             \
+    add_forms(vectors, a + top * ld, ld, f + left, width, depth, constant + left, squares)
+    for (ptrdiff_t top = 0; top < n; top += ROWS) {
+        vector squares[ROWS];
+        for (int i = 0; i < ROWS; i++) squares[i] = ALL(0.0);
+        for (ptrdiff_t left = 0; left < width; left += VECTORS * LANES) {
+            ptrdiff_t depth = depths[left / MICRO_BAND];
+            if (width - left == LANES) ADD(1);
+            else if (width - left == 2 * LANES) ADD(2);
+            else ADD(3);
+        }
+        for (int i = 0; i < ROWS; i++) out[top + i] = total(squares[i]);
+    }
+#undef ADD
 }

@@ -1,4 +1,4 @@
-/* Products with narrow rows, a micro-tile of 4 × 12 sums at a time, in registers. */
+/* Products with narrow rows, a micro-tile at a time: a few rows of sums, in registers. */
 #ifndef ENTROPIC_MICRO_TILE_H
 #define ENTROPIC_MICRO_TILE_H
 
@@ -7,19 +7,25 @@
 #include "level.h"
 
 enum {
-    MICRO_ROWS = 4,
-    MICRO_COLUMNS = 12,
-    MICRO_TILE_PAST = 12    /* numbers after the last row of `a` that may be read, to no effect */
+    MICRO_STEP = 8,     /* what the numbers of a row, with what is read to no effect, are rounded up to */
+    MICRO_BAND = 24     /* columns of a form that end together: a whole number of tiles */
 };
 
-/* out[i][j] += sum_k a[k][i] a[k][j] for j <= i < n and k < depth; ld, ld_out numbers a row. What
- * lies above the diagonal may change too. */
+/* n rounded up to whole steps. */
+static inline ptrdiff_t micro_steps(ptrdiff_t n)
+{
+    return (n + MICRO_STEP - 1) / MICRO_STEP * MICRO_STEP;
+}
+
+/* out[i][j] += sum_k a[k][i] a[k][j] for j <= i < n and k < depth; ld, ld_out numbers a row, ld whole
+ * steps. */
 void micro_tile_squares(const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t n, double *out,
                         ptrdiff_t ld_out);
 
-/* out[i] = sum_j (sum_k a[i][k] f[k][j])^2 for i < n, k < depth, j < width: room for n rows of a and
- * n numbers of out, rounded up to MICRO_ROWS; width a multiple of MICRO_COLUMNS. */
-void micro_tile_forms(const double *a, ptrdiff_t ld, ptrdiff_t n, ptrdiff_t depth,
-                      const double *f, ptrdiff_t width, double *out);
+/* out[i] = sum_j (constant[j] + sum_k a[i][k] f[k][j])^2 for i < n and j < width: room for n rows of a
+ * and n numbers of out in whole steps, as `width` is. depths[band] is the end of k in a band of
+ * columns. */
+void micro_tile_forms(const double *a, ptrdiff_t ld, ptrdiff_t n, const double *f,
+                      const double *constant, ptrdiff_t width, const ptrdiff_t *depths, double *out);
 
 #endif

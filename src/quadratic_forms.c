@@ -13,7 +13,7 @@
 enum {
     FORM_ROWS = 256, /* that are multiplied with the factor together */
     FORM_BAND = 128, /* columns of the factor that end together: a triangle is half of a square */
-    MICRO_TILE_FORM = 36 /* columns of rows and factor up to which micro-tiles beat the BLAS */
+    MICRO_TILE_FORM = 128 /* columns of rows and factor up to which micro-tiles beat the BLAS */
 };
 
 typedef struct {
@@ -24,18 +24,19 @@ typedef struct {
     size_t scratch_size;
     ptrdiff_t width;
     double *padded;     /* a narrow factor, its rows filled up with zeros to whole micro-tiles */
-    ptrdiff_t *depths;  /* of each band of the factor: its rows up to the last that is not zero */
+    ptrdiff_t band;     /* columns of the factor that end together, and for each such band its rows */
+    ptrdiff_t *depths;  /* up to the last that is not zero */
 } forms;
 
 static void find_depths(forms *s)
 {
-    for (ptrdiff_t left = 0; left < s->width; left += FORM_BAND) {
+    for (ptrdiff_t left = 0; left < s->width; left += s->band) {
         ptrdiff_t depth = s->view->n_columns, zeros = 1;
-        ptrdiff_t right = left + FORM_BAND < s->width ? left + FORM_BAND : s->width;
+        ptrdiff_t right = left + s->band < s->width ? left + s->band : s->width;
         for (; depth > 0 && zeros; depth -= zeros)
             for (ptrdiff_t j = left; j < right && zeros; j++)
                 zeros = s->factor[(depth - 1) * s->width + j] == 0;
-        s->depths[left / FORM_BAND] = depth;
+        s->depths[left / s->band] = depth;
     }
 }
 
@@ -51,7 +52,7 @@ static ptrdiff_t padded_width(const forms *s)
 {
     ptrdiff_t most = s->width > s->view->n_columns ? s->width : s->view->n_columns;
     if (s->view->kind == ROWS_SPARSE || most > MICRO_TILE_FORM) return 0;
-    return (s->width + MICRO_COLUMNS - 1) / MICRO_COLUMNS * MICRO_COLUMNS;
+    return micro_steps(s->width);
 }
 
 /* The rows with their constant are copied, and multiplied into `image`. */
@@ -70,7 +71,9 @@ static void forms_dense(void *work, ptrdiff_t chunk, int worker)
         block_copy(&b, &p, copy + at * ld, ld);
     }
     if (s->padded) {
-        micro_tile_forms(copy, ld, total, ld, s->padded, padded_width(s), image);
+        ptrdiff_t padded = padded_width(s);
+        micro_tile_forms(copy, ld, total, s->padded, s->padded + n * padded, padded, s->depths,
+                         image);
         memcpy(s->out + row, image, (size_t)total * sizeof(double));
         return;
     }
@@ -148,7 +151,8 @@ int sweep_quadratic_forms(const rows *view, const double *factor, ptrdiff_t widt
                        + block_copy_scratch(view, s.plan.block_rows);
     }
     s.scratch = calloc((size_t)n_threads * s.scratch_size + 1, sizeof(double));
-    s.depths = malloc((size_t)(width / FORM_BAND + 1) * sizeof(ptrdiff_t));
+    s.band = padded ? MICRO_BAND : FORM_BAND;
+    s.depths = malloc((size_t)(width / s.band + 1) * sizeof(ptrdiff_t));
     if (padded) s.padded = calloc((size_t)(depth * padded), sizeof(double));
     int status = s.scratch && s.depths && (s.padded || !padded) ? 0 : -1;
     if (status == 0) {

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("every_level")
 DTYPES = (np.float64, np.float32)
 INDICES = (np.int32, np.int64)
 # one number, narrow, wide, a matrix too wide for a sum a chunk, several chunks of each
-SIZES = [(1, 1), (5, 3), (131, 10), (37, 45), (70, 301), (4500, 8), (1100, 61)]
+SIZES = [(1, 1), (5, 3), (131, 10), (37, 45), (300, 130), (70, 301), (4500, 8), (1100, 61)]
 
 
 def frozen(array):
