@@ -16,8 +16,8 @@ from entropic.rows.target import Target
 pytestmark = pytest.mark.usefixtures("every_level")
 
 THREADS = (2, 3, 8) if backend == "compiled" else ()
-# one number, more problems than rows, narrow, several chunks, rows of no weight left out, matrices by
-# the BLAS, and too wide for one a chunk
+# one number, more problems than rows, narrow, several chunks, rows of no weight left out,
+# matrices by the BLAS, and too wide for one a chunk
 SIZES = [(1, 1), (5, 3), (131, 10), (4500, 8), (1100, 70), (600, 130), (90, 300)]
 
 
