@@ -12,6 +12,11 @@ import tempfile
 import zlib
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # Windows, where a killed process may leave a file a time
+    fcntl = None  # type: ignore[assignment]
+
 _COMPRESSED = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
 
 
@@ -94,7 +99,7 @@ def whole_file(path):
             with open(target, "wb") as file:
                 yield file
             return
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        handle, temporary = _beside(target)
         try:
             with os.fdopen(handle, "wb") as file:
                 yield file
@@ -110,6 +115,26 @@ def whole_file(path):
         raise
     except OSError as error:
         raise ValueError(f"cannot write {str(path)!r}: {error.strerror or error}.") from None
+
+
+def _beside(target):
+    """A new, locked file beside the target: in the place of one that a killed process left, if any.
+
+    Where another process is writing to that place, it is one of another name.
+    """
+    path = target.with_name(f".{target.name}.part")
+    with contextlib.suppress(OSError, AttributeError):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # it may have become the target of another process just before it was locked
+            if os.path.samestat(os.fstat(handle), os.stat(path)):
+                os.ftruncate(handle, 0)
+                return handle, path
+        except OSError:
+            pass
+        os.close(handle)
+    return tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
 
 
 def _mode(target):

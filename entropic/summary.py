@@ -31,6 +31,8 @@ class Summary:
         for models saved before they were kept.
     intercepts : array of shape (n_problems, 3)
         Scaled, raw and share of the constant.
+    bands : array of shape (n_problems, 2) or None
+        Of several classes, the scores of each between which it is uncertain.
     """
 
     title: str
@@ -40,6 +42,7 @@ class Summary:
     raw: np.ndarray = field(repr=False)
     share: np.ndarray = field(repr=False)
     intercepts: np.ndarray = field(repr=False)
+    bands: np.ndarray | None = field(repr=False)
     _names_of: object = field(repr=False)
     _n_shown: int = field(repr=False, default=20)
 
@@ -98,9 +101,12 @@ class Summary:
         for problem, label in enumerate(self.towards):
             shown = self.terms(problem, most)
             every = len(shown) > n_terms
-            title = f"Terms towards {label}" + (
-                "" if every else f", the {most} largest of {n_terms:,}"
-            )
+            title = f"Terms towards {label}"
+            if most < n_terms:
+                title += f", the {most:,} largest of {n_terms:,}"
+            if self.bands is not None:
+                lower, upper = self.bands[problem]
+                title += f" (uncertain between {lower:.6g} and {upper:.6g})"
             names = [_clipped(name) for name, *_ in shown]
             width = max(map(len, [*names, "term"]))
             lines = [f"{'term':<{width}}  {'scaled':>11}  {'raw':>11}  share of the box"]
@@ -139,6 +145,7 @@ def summary_of(model, n_terms=20, names=None, positive=None):
         raw=raw,
         share=share,
         intercepts=intercepts,
+        bands=vars(model).get("band_") if len(towards) > 1 else None,
         _names_of=lambda columns: model.monomials_.names_of(columns, names),
         _n_shown=n_terms,
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import NotFittedError
 
 from entropic import EntropicClassifier, EntropicClassifierCV
@@ -144,3 +144,22 @@ def test_names_are_clipped_in_the_text_alone():
     frame = pd.DataFrame({"a" * 80: X.iloc[:, 0], "b": X.iloc[:, 1]})
     summary = EntropicClassifier().fit(frame, LABELS).summary()
     assert f"{'a' * 43}…" in str(summary) and "a" * 80 in set(summary.to_frame()["term"])
+
+
+def test_several_classes_have_their_terms_and_bands_each():
+    rows, y = load_wine(return_X_y=True, as_frame=True)
+    labels = np.array(["barolo", "grignolino", "barbera"])[y]
+    model = EntropicClassifier().fit(rows, labels)
+    summary = model.summary(3)
+    text, frame = str(summary), summary.to_frame()
+    assert summary.towards == ("barbera", "barolo", "grignolino")
+    for place, label in enumerate(summary.towards):
+        lower, upper = model.band_[place]
+        own = frame[frame["class"] == label]
+        shown = f"{label}, the 3 largest of 13 (uncertain between {lower:.6g} and {upper:.6g})"
+        assert f"Terms towards {shown}\n" in text
+        raw = own.set_index("term")["raw"]
+        scores = rows.to_numpy() @ raw[rows.columns] + raw["(intercept)"]
+        np.testing.assert_allclose(scores, model.decision_function(rows)[:, place], rtol=1e-8)
+    steps = ", ".join(map(str, model.n_iter_))
+    assert f"{steps} ({model.n_sweeps_:.6g} sweeps" in text and "barbera, barolo, gri" in text
