@@ -100,7 +100,6 @@ class Summary:
         most = self._n_shown if most is None else most
         for problem, label in enumerate(self.towards):
             shown = self.terms(problem, most)
-            every = len(shown) > n_terms
             title = f"Terms towards {label}"
             if most < n_terms:
                 title += f", the {most:,} largest of {n_terms:,}"
