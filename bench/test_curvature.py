@@ -1,30 +1,28 @@
 """Matrices from rows beside BLAS: what a Newton step costs beyond its sweep.
 
-Run with ``OPENBLAS_NUM_THREADS=1 python -m pytest bench/test_curvature.py``. The curvature's peer
+Compare with ``OPENBLAS_NUM_THREADS=1`` in the environment. The curvature's peer
 is ``dsyrk`` on chunks of 256 rows weighted in the same loop, the quadratic forms' a matrix product
 and its squares.
 """
 
 import numpy as np
 import pytest
+from problems import CURVATURES
 from scipy.linalg.blas import dsyrk
 
 from entropic.kernels import numpy_sweeps
 from entropic.kernels.backend import sweeps
 from entropic.rows import DenseRows
 
-SIZES = [(20_000, 500), (2_000, 500), (200_000, 100)]
-NARROW = [(100_000, 10), (100_000, 20), (100_000, 50)]
-ROUNDS = dict(rounds=9, warmup_rounds=1)
 
-
-@pytest.fixture(params=SIZES + NARROW, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.fixture(params=CURVATURES, ids=lambda size: f"{size[0]}x{size[1]}")
 def rows(request):
     return DenseRows(np.random.default_rng(0).standard_normal(request.param))
 
 
-def group(benchmark, what, rows):
-    benchmark.group = f"{what}, {rows.values.shape[0]} x {rows.values.shape[1]}"
+def timed(measure, what, rows, method, run):
+    n_rows, n_columns = rows.values.shape
+    measure(what, f"{n_rows:,} × {n_columns:,}", method, run, rounds=9)
 
 
 def weights(rows):
@@ -36,13 +34,12 @@ def factor(rows):
     return np.random.default_rng(2).standard_normal((size, size))
 
 
-def test_curvature(benchmark, rows):
-    group(benchmark, "curvature", rows)
-    benchmark.pedantic(sweeps.curvature, (rows, weights(rows), 1), **ROUNDS)
+def test_curvature(measure, rows):
+    q = weights(rows)
+    timed(measure, "curvature", rows, "entropic", lambda: sweeps.curvature(rows, q, 1))
 
 
-def test_chunked_dsyrk(benchmark, rows):
-    group(benchmark, "curvature", rows)
+def test_chunked_dsyrk(measure, rows):
     X, root = rows.values, np.sqrt(weights(rows))[:, None]
 
     def chunked():
@@ -52,14 +49,11 @@ def test_chunked_dsyrk(benchmark, rows):
             weighted = np.multiply(part, root[start : start + 256], out=chunk[: len(part)])
             dsyrk(1.0, weighted.T, beta=1.0, c=total, overwrite_c=True)
 
-    benchmark.pedantic(chunked, **ROUNDS)
+    timed(measure, "curvature", rows, "BLAS dsyrk", chunked)
 
 
-def test_quadratic_forms(benchmark, rows):
-    group(benchmark, "quadratic forms", rows)
-    benchmark.pedantic(sweeps.quadratic_forms, (rows, factor(rows), 1), **ROUNDS)
-
-
-def test_quadratic_forms_in_numpy(benchmark, rows):
-    group(benchmark, "quadratic forms", rows)
-    benchmark.pedantic(numpy_sweeps.quadratic_forms, (rows, factor(rows), 1), **ROUNDS)
+@pytest.mark.parametrize("method", ["entropic", "NumPy"])
+def test_quadratic_forms(measure, rows, method):
+    run = (numpy_sweeps if method == "NumPy" else sweeps).quadratic_forms
+    L = factor(rows)
+    timed(measure, "quadratic forms", rows, method, lambda: run(rows, L, 1))

@@ -1,23 +1,19 @@
 """Choosing a model on the paper's sets, beside a grid search of scikit-learn with folds.
 
 ``extra_info`` holds the accuracy on the paper's test part, which no search has seen.
-
-    pytest bench/test_search.py --benchmark-group-by=group
 """
 
-import sys
-from pathlib import Path
-
 import pytest
+from problems import SMOKE
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from entropic import EntropicClassifierCV
+from entropic.paper.data_sets import SETS, split
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from paper_sets import SETS
+NAMES = ["blobs"] if SMOKE else list(SETS)
 
 
 def folds(degrees):
@@ -32,15 +28,15 @@ def folds(degrees):
     return GridSearchCV(model, grid, cv=3, scoring="neg_log_loss")
 
 
-@pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("kind", ["entropic", "folds"])
-def test_search(benchmark, name, kind):
-    X, y = SETS[name][1]()
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=42)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["entropic", "three folds"])
+def test_search(measure, name, kind):
+    X, X_test, y, y_test = split(*SETS[name]())
     degrees = [1] if name == "breast cancer" else [1, 2, 3, 4, 5, 6]
     search = EntropicClassifierCV() if kind == "entropic" else folds(degrees)
-    benchmark.group = name
-    benchmark.pedantic(search.fit, (X, y), rounds=3)
+    measure("search", name, kind, lambda: search.fit(X, y), rounds=3, warm=False)
     results = search.results_ if kind == "entropic" else search.cv_results_
-    benchmark.extra_info["candidates"] = len(results[next(iter(results))])
-    benchmark.extra_info["accuracy"] = round(float(search.score(X_test, y_test)), 3)
+    measure.note({
+        "candidates": len(results[next(iter(results))]),
+        "accuracy": round(float(search.score(X_test, y_test)), 4),
+    })  # fmt: skip

@@ -1,9 +1,9 @@
 """Sweeps against what bounds them: a pure read of the same bytes, and NumPy's two products.
 
-Run with ``OPENBLAS_NUM_THREADS=1 python -m pytest bench/test_sweeps.py``; compare within a group,
-by the minimum. The pure read is the sum of the numbers' squares by BLAS, the quickest thing that
-NumPy does with all of them. The aim for dense rows: a sweep within 1.15 times the pure read at
-20,000 × 1,000 and 1.7 times at the other sizes, and never slower than NumPy.
+Run with ``OPENBLAS_NUM_THREADS=1`` in the environment. The pure read is the sum of the numbers'
+squares by BLAS, the quickest thing that NumPy does with all of them. The aim for dense rows: a
+sweep within 1.15 times the pure read at 20,000 × 1,000 and 1.7 times at the other sizes, and never
+slower than NumPy.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from problems import SWEEPS
 
 from entropic.kernels import numpy_sweeps
 from entropic.kernels.backend import name as backend
@@ -23,10 +24,8 @@ if backend == "compiled":
 
 compiled = pytest.mark.skipif(backend != "compiled", reason="needs the compiled kernels")
 
-SIZES = [(20_000, 1_000), (200_000, 50), (2_000_000, 10)]
 STORAGES = ["C", "Fortran", "centred", "CSR"]
 DTYPES = ["float64", "float32"]
-ROUNDS = dict(rounds=5, iterations=1, warmup_rounds=1)
 # Columns up to which the curvature, at n^2 products a row, is quick enough to be measured here.
 CURVATURE_COLUMNS = 50
 
@@ -67,43 +66,54 @@ def problem(request, size, storage, dtype):
 
 def pytest_generate_tests(metafunc):
     if "size" in metafunc.fixturenames:
-        values = [(s, o, d) for s in SIZES for o in STORAGES for d in DTYPES]
+        values = [(s, o, d) for s in SWEEPS for o in STORAGES for d in DTYPES]
         ids = [f"{s[0]}x{s[1]}-{o}-{d}" for s, o, d in values]
         metafunc.parametrize("size, storage, dtype", values, ids=ids, scope="module")
 
 
-def measure(benchmark, size, storage, dtype, function):
-    benchmark.group = f"{size[0]} x {size[1]} {storage} {dtype}"
-    benchmark.pedantic(function, **ROUNDS)
+def timed(measure, size, storage, dtype, method, function, sweep="gradient"):
+    how = "" if storage == "C" else f", {storage}"
+    problem = f"{size[0]:,} × {size[1]:,} {dtype}{how}"
+    if sweep == "gradient":
+        measure("gradient sweep", problem, method, function)
+    else:
+        measure("other sweeps", f"{sweep}, {problem}", method, function)
+
+
+def threads_of(n_threads):
+    return "1 thread" if n_threads == 1 else f"{n_threads} threads"
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_pure_read(benchmark, problem, size, storage, dtype, threads):
+def test_pure_read(measure, problem, size, storage, dtype, threads):
     values = problem.X.data if storage == "CSR" else problem.X.ravel("K")
     parts = np.array_split(values, threads)
     with ThreadPoolExecutor(threads) as pool:
         run = map if threads == 1 else pool.map
-        measure(benchmark, size, storage, dtype, lambda: list(run(lambda x: float(x @ x), parts)))
+        method = f"pure read, {threads_of(threads)}"
+        read = lambda: list(run(lambda x: float(x @ x), parts))  # noqa: E731
+        timed(measure, size, storage, dtype, method, read)
 
 
-def test_two_products(benchmark, problem, size, storage, dtype):
+def test_two_products(measure, problem, size, storage, dtype):
     X, pointwise_gradient, coef = problem.X, problem.pointwise_gradient, problem.typed_coef
-    measure(benchmark, size, storage, dtype, lambda: (X @ coef, X.T @ pointwise_gradient))
+    products = lambda: (X @ coef, X.T @ pointwise_gradient)  # noqa: E731
+    timed(measure, size, storage, dtype, "NumPy's two products", products)
 
 
 @compiled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("sweep", ["gradient", "curvature", "hessp", "scores"])
-def test_compiled(benchmark, problem, size, storage, dtype, sweep, threads):
-    run(benchmark, problem, size, storage, dtype, compiled_sweeps, sweep, threads)
+def test_compiled(measure, problem, size, storage, dtype, sweep, threads):
+    run(measure, problem, size, storage, dtype, compiled_sweeps, sweep, threads)
 
 
 @pytest.mark.parametrize("sweep", ["gradient", "curvature", "hessp", "scores"])
-def test_numpy(benchmark, problem, size, storage, dtype, sweep):
-    run(benchmark, problem, size, storage, dtype, numpy_sweeps, sweep, 1)
+def test_numpy(measure, problem, size, storage, dtype, sweep):
+    run(measure, problem, size, storage, dtype, numpy_sweeps, sweep, 1)
 
 
-def run(benchmark, problem, size, storage, dtype, sweeps, sweep, threads):
+def run(measure, problem, size, storage, dtype, sweeps, sweep, threads):
     if sweep == "curvature" and size[1] > CURVATURE_COLUMNS:
         pytest.skip("takes minutes")
     p = problem
@@ -113,4 +123,5 @@ def run(benchmark, problem, size, storage, dtype, sweeps, sweep, threads):
         "hessp": lambda: sweeps.hessp(p.rows, p.hessian_weights, p.coef, threads),
         "scores": lambda: sweeps.scores(p.rows, p.coef, threads),
     }
-    measure(benchmark, size, storage, dtype, calls[sweep])
+    method = "entropic, NumPy" if sweeps is numpy_sweeps else f"entropic, {threads_of(threads)}"
+    timed(measure, size, storage, dtype, method, calls[sweep], sweep)

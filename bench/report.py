@@ -1,0 +1,374 @@
+"""bench/README.md from the timings: the machine, the aims, tables of ratios, plots.
+
+    python bench/report.py                       run every suite, then write the page
+    python bench/report.py RESULTS.json ...      write it from what pytest-benchmark has kept
+
+Of several files the last one counts where they have the same in common; what was not measured is
+left out, and is said to be where an aim rests on it. notes.md is included as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# In the order of the page: a topic's question, and the method that all are divided by.
+TOPICS = {
+    "gradient sweep": (
+        "Value and gradient of the loss in one read of the rows, beside a pure read of the same "
+        "bytes and NumPy's `X @ w, X.T @ r`",
+        "pure read, 1 thread",
+    ),
+    "other sweeps": ("Curvature, Hessian products and scores", "entropic, 1 thread"),
+    "curvature": ("The curvature matrix alone, weighting included, on one thread", "BLAS dsyrk"),
+    "quadratic forms": ("One number a row from a factor, on one thread", "NumPy"),
+    "monomial sweep": (
+        "A sweep over monomials made as they are read, beside one over stored columns",
+        "stored monomials",
+    ),
+    "solver": ("Solvers of the bare problem on the paper's sets, to one duality gap", "entropic"),
+    "exact constraint": (
+        "The constraint without slack, on classes that can be separated",
+        "entropic",
+    ),
+    "fit": ("Whole fits in one process, leave-one-out scores and band included", "entropic"),
+    "whole fit": ("The same as processes of their own, for their memory", "entropic"),
+    "polynomial fit": ("Polynomial fits as processes of their own", "entropic"),
+    "predict": ("Scores of new rows", "entropic"),
+    "predict, whole process": ("Scores of the training rows, after the fits above", "entropic"),
+    "search": ("Choosing a model, beside a grid search with folds", "entropic"),
+    "several classes": ("Fits of more than two classes", "entropic"),
+    "batches": ("Fits on rows in files, as processes of their own", "entropic"),
+    "pass over batches": ("One pass of a fit on files, beside reading and summing", "read and sum"),
+    "Dask": ("Fits on rows that lie on workers", "entropic"),
+    "reading": ("The command's reading of CSV", "pyarrow.csv"),
+    "start": ("How soon the command answers, and imports", "import numpy"),
+    "import": ("What the classifier's import costs on top of scikit-learn's", "entropic"),
+}
+SCIKIT_LEARN = (
+    "LinearSVC",
+    "SGDClassifier",
+    "LogisticRegression, lbfgs",
+    "LogisticRegression, newton-cholesky",
+    "LogisticRegression, liblinear",
+)
+EQUAL = 0.005  # of accuracy
+
+
+@dataclass(frozen=True)
+class Record:
+    """One method on one problem: seconds with their quartiles, and what else is known."""
+
+    least: float
+    low: float
+    high: float
+    info: dict
+
+    @classmethod
+    def of_seconds(cls, seconds, info):
+        if len(seconds) < 2:
+            return cls(*[seconds[0]] * 3, info)
+        low, _, high = statistics.quantiles(seconds, n=4, method="inclusive")
+        return cls(min(seconds), low, high, info)
+
+    def over(self, other):
+        """Ratio of the least times, and the range that the quartiles give it."""
+        return self.least / other.least, self.low / other.high, self.high / other.low
+
+
+@dataclass(frozen=True)
+class Aim:
+    """A ratio that is to stay below a bound.
+
+    Parameters
+    ----------
+    text : str
+    topic : str
+    most : float or dict
+        Bound on the time of ``of`` divided by that of ``against``; by problem where they differ.
+    against : str or None
+        None is scikit-learn's fastest method of equal accuracy.
+    what : {"seconds", "megabytes"}
+    """
+
+    text: str
+    topic: str
+    most: object
+    against: str | None = None
+    of: str = "entropic"
+    what: str = "seconds"
+
+
+_FITS = dict.fromkeys(["100,000 × 10", "100,000 × 50", "1,000,000 × 20", "a9a", "w8a"], 0.4)
+_PIPELINE = "logistic regression on monomials"
+AIMS = (
+    Aim("the paper's iteration to the same gap", "solver", 1 / 100, "paper's in NumPy"),
+    Aim("its printed protocol", "solver", 1 / 1000, "paper's printed protocol in NumPy"),
+    Aim("Clarabel", "exact constraint", 1 / 100, "cvxpy, Clarabel"),
+    Aim(
+        "scikit-learn's fastest of equal accuracy",
+        "fit",
+        _FITS | {"20,000 × 500": 0.6, "rcv1": 1.0},
+    ),
+    Aim("the pipeline", "polynomial fit", 1 / 5, _PIPELINE),
+    Aim("the pipeline, memory", "polynomial fit", 1 / 20, _PIPELINE, what="megabytes"),
+    Aim("XGBoost's external memory", "batches", 1.0, "XGBoost, external memory"),
+    Aim("SGD in batches", "batches", 1.0, "SGDClassifier"),
+    Aim("dask-ml", "Dask", 1 / 5, "dask-ml, LogisticRegression"),
+    Aim("stored columns", "monomial sweep", 0.3, "stored monomials", "streamed monomials"),
+    Aim(
+        "a pure read",
+        "gradient sweep",
+        {
+            "20,000 × 1,000 float64": 1.15,
+            "200,000 × 50 float64": 1.7,
+            "2,000,000 × 10 float64": 1.7,
+        },
+        "pure read, 1 thread",
+        "entropic, 1 thread",
+    ),
+    Aim("reading and summing", "pass over batches", 2.0, "read and sum"),
+    Aim("pyarrow alone", "reading", 1 / 0.7, "pyarrow.csv"),
+)
+IMPORT_MS = 60
+
+
+# ----------------------------------------------------------------------- reading
+
+
+def read(paths):
+    """Records by topic, problem and method; and the last file's machine and commit."""
+    records, about = {}, {}
+    for path in paths:
+        kept = json.loads(Path(path).read_text())
+        about = {"machine": kept["machine_info"], "commit": kept["commit_info"]}
+        for one in kept["benchmarks"]:
+            info, stats = one["extra_info"], one["stats"]
+            if "topic" not in info:
+                continue
+            place = records.setdefault(info["topic"], {}).setdefault(info["problem"], {})
+            if "seconds" in info:
+                place[info["method"]] = Record.of_seconds(info["seconds"], info)
+            else:
+                place[info["method"]] = Record(stats["min"], stats["q1"], stats["q3"], info)
+            if info["topic"] == "polynomial fit":
+                topic = records.setdefault("predict, whole process", {})
+                place = topic.setdefault(info["problem"], {})
+                place[info["method"]] = Record.of_seconds(info["predict_seconds"], {})
+    return records, about
+
+
+# ----------------------------------------------------------------------- writing
+
+
+def page(records, about):
+    """The whole page."""
+    smoke = about["machine"].get("smoke")
+    parts = [
+        "# Timings",
+        "Made by `python bench/report.py`; not to be edited (the text at the end is notes.md).",
+        *(["**Small sizes, a round each: this says nothing of speed.**"] if smoke else []),
+        *machine_lines(about),
+        "## Aims",
+        "Times of ours divided by those of the peer named, in one run.",
+        table(["ours beside", "problem", "aim", "ratio", "met"], aim_rows(records)),
+    ]
+    for topic, (question, base) in TOPICS.items():
+        if topic in records:
+            parts += [f"## {topic[0].upper()}{topic[1:]}", f"{question}. {ratios_of(base)}"]
+            parts += [f"![{topic}](plots/{file_name(topic)})", *topic_tables(records[topic], base)]
+    return "\n\n".join([*parts, (HERE / "notes.md").read_text().strip()]) + "\n"
+
+
+def ratios_of(base):
+    return (
+        f"Least time of each, and in brackets its ratio to *{base}* with the range that the "
+        "quartiles of both give it."
+    )
+
+
+def machine_lines(about):
+    machine, commit = about["machine"], about["commit"]
+    ours = machine.get("entropic", {})
+    known = {
+        "processor": machine.get("cpu", {}).get("brand_raw", "unknown"),
+        "CPUs": machine.get("cpu", {}).get("count", "unknown"),
+        "load when it began": machine.get("load", "unknown"),
+        "commit": commit.get("id", "unknown")[:12] + (", and changes" if commit["dirty"] else ""),
+        "BLAS threads": machine.get("blas_threads", "as the library chooses"),
+        **{name: value for name, value in ours.items() if name != "location"},
+    }
+    yield table(["", ""], [[name, str(value)] for name, value in known.items()])
+    if machine.get("missing"):
+        yield "Not installed, and so left out: " + ", ".join(machine["missing"]) + "."
+
+
+def aim_rows(records):
+    for aim in AIMS:
+        problems = records.get(aim.topic, {})
+        bounds = aim.most if isinstance(aim.most, dict) else dict.fromkeys(problems, aim.most)
+        for problem, most in bounds.items():
+            ratio, peer = _ratio(problems.get(problem, {}), aim)
+            named = f"{aim.topic}: {aim.text}" + (f" ({peer})" if peer else "")
+            if ratio is None:
+                yield [named, problem, bound(most), "not measured", ""]
+                continue
+            met = "yes" if ratio <= most else "**no**"
+            yield [named, problem, bound(most), bound(ratio), met]
+        if not bounds:
+            yield [f"{aim.topic}: {aim.text}", "", bound(aim.most), "not measured", ""]
+    for problems in records.get("import", {}).values():
+        least = 1e3 * problems["entropic"].least
+        said = "yes" if least <= IMPORT_MS else "**no**"
+        yield ["import, on top of scikit-learn's", "", f"{IMPORT_MS} ms", f"{least:.0f} ms", said]
+
+
+def _ratio(methods, aim):
+    """The ratio, and the name of the peer where it had to be found."""
+    if aim.of not in methods:
+        return None, None
+    ours, peer = methods[aim.of], aim.against
+    if peer is None:
+        equal = [
+            name
+            for name in SCIKIT_LEARN
+            if name in methods and methods[name].info["accuracy"] >= ours.info["accuracy"] - EQUAL
+        ]
+        peer = min(equal, key=lambda name: methods[name].least, default=None)
+    if peer not in methods:
+        return None, None
+    found = peer if aim.against is None else None
+    if aim.what == "megabytes":
+        return ours.info["megabytes"] / methods[peer].info["megabytes"], found
+    return ours.least / methods[peer].least, found
+
+
+def bound(ratio):
+    return f"1/{1 / ratio:,.0f}" if ratio < 0.045 else f"{ratio:.2f}"
+
+
+def topic_tables(problems, base):
+    """One table of all problems; or one each where methods are many, or more is known of them."""
+    names = list(dict.fromkeys(name for methods in problems.values() for name in methods))
+    known = {
+        key
+        for methods in problems.values()
+        for record in methods.values()
+        for key in ("accuracy", "megabytes", "steps")
+        if key in record.info
+    }
+    if len(names) <= 6 and not known:
+        rows = [
+            [problem, *(cell(methods.get(name), methods.get(base)) for name in names)]
+            for problem, methods in problems.items()
+        ]
+        yield table(["", *names], rows)
+        return
+    extra = [key for key in ("accuracy", "megabytes", "steps") if key in known]
+    for problem, methods in problems.items():
+        rows = [
+            [
+                name,
+                cell(record, methods.get(base)),
+                *(str(record.info.get(key, "")) for key in extra),
+            ]
+            for name, record in sorted(methods.items(), key=lambda pair: pair[1].least)
+        ]
+        yield table([problem, "time", *extra], rows)
+
+
+def cell(record, base):
+    if record is None:
+        return ""
+    shown = in_words(record.least)
+    if base is None or base is record:
+        return shown
+    ratio, low, high = record.over(base)
+    spread = f"; {low:.3g} to {high:.3g}" if low < high else ""
+    return f"{shown} ({ratio:.3g}{spread})"
+
+
+def in_words(seconds):
+    units = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
+    unit, size = next((pair for pair in units.items() if seconds >= pair[1]), ("µs", 1e-6))
+    return f"{seconds / size:.3g} {unit}"
+
+
+def table(heads, rows):
+    lines = [f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows)]
+    return "\n".join(lines)
+
+
+# ------------------------------------------------------------------------- plots
+
+
+def file_name(topic):
+    return topic.replace(", ", "_").replace(" ", "_").lower() + ".svg"
+
+
+def plot(problems, topic, base, path):
+    """Ratios to the yardstick, a line a problem, on a logarithmic axis."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(name for methods in problems.values() for name in methods))
+    height = 1.6 + 0.28 * len(problems) + 0.2 * (len(names) // 3)
+    figure = Figure(figsize=(9, height), layout="constrained")
+    ax = figure.subplots()
+    for number, name in enumerate(names):
+        points = [
+            (methods[name].least / methods[base].least, row)
+            for row, methods in enumerate(problems.values())
+            if name in methods and base in methods
+        ]
+        if points:
+            marker = "os^Dv<>PX*hdp"[number % 13]
+            ax.plot(*zip(*points, strict=True), marker, label=name, markersize=6, alpha=0.8)
+    ax.axvline(1.0, color="0.6", linewidth=1)
+    ax.set(xscale="log", title=topic, xlabel=f"time, as a multiple of: {base}")
+    ax.set_yticks(range(len(problems)), problems)
+    ax.set_ylim(len(problems) - 0.5, -0.5)
+    ax.grid(axis="y", color="0.9")
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8)
+    with matplotlib.rc_context({"svg.hashsalt": "entropic"}):
+        figure.savefig(path, metadata={"Date": None})
+
+
+def measured(smoke):
+    """Run the suites; the path of what was kept."""
+    path = HERE / "results.json"
+    command = [sys.executable, "-P", "-m", "pytest", str(HERE), "--benchmark-only", "-q"]
+    command += [f"--benchmark-json={path}", *(["--smoke"] if smoke else [])]
+    done = subprocess.run(command)
+    if not path.exists():
+        sys.exit(done.returncode or 1)
+    return path
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("results", nargs="*", metavar="RESULTS.json")
+    parser.add_argument("--smoke", action="store_true", help="run the small sizes")
+    parser.add_argument("--output", type=Path, default=HERE, metavar="DIR", help="of README.md")
+    options = parser.parse_args()
+    records, about = read(options.results or [measured(options.smoke)])
+    plots = options.output / "plots"
+    plots.mkdir(parents=True, exist_ok=True)
+    for old in plots.glob("*.svg"):
+        old.unlink()
+    for topic, (_, base) in TOPICS.items():
+        if topic in records:
+            plot(records[topic], topic, base, plots / file_name(topic))
+    (options.output / "README.md").write_text(page(records, about))
+
+
+if __name__ == "__main__":
+    main()
