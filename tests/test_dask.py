@@ -71,6 +71,26 @@ def test_partitions_of_one_class(client):
     assert_same(model, EntropicClassifier().fit(X, y))
 
 
+def test_several_classes(client):
+    X, y = rows()
+    y = np.where(X[:, 1] > 8, "third", y)
+    order = np.argsort(y)  # partitions of one or two classes
+    X_parts = da.from_array(X[order], chunks=(90, 3))
+    model = DaskEntropicClassifier(2, client=client).fit(X_parts, da.from_array(y[order], 90))
+    whole = EntropicClassifier(2).fit(X, y)
+    for name in ("coef_", "intercept_", "band_", "separation_"):
+        assert_allclose(getattr(model, name), getattr(whole, name), rtol=1e-7)
+    assert_allclose(model.left_out_risk_, whole.left_out_risk_, rtol=1e-7, atol=1e-12)
+    rows_of = da.from_array(X, chunks=(150, 3))
+    for method in ("decision_function", "predict_proba", "predict_set"):
+        found = getattr(model, method)(rows_of)
+        assert found.shape == (400, 3)
+        assert_allclose(found.compute(), getattr(whole, method)(X), rtol=1e-6, atol=1e-9)
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    named = DaskEntropicClassifier(2, client=client).fit(frame, dd.from_pandas(pd.Series(y), 3))
+    assert named.decision_function(frame).compute().columns.tolist() == sorted(set(y))
+
+
 def test_frames_and_lazy_predictions(client, tmp_path):
     X, y = rows()
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
