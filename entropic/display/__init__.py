@@ -10,8 +10,8 @@ from .curves import (
     ConvergenceDisplay,
     ReliabilityDisplay,
     RiskCoverageDisplay,
-    ScoreHistogramDisplay,
 )
+from .histogram import ScoreHistogramDisplay
 
 __all__ = [
     "BoundaryDisplay",

@@ -1,4 +1,4 @@
-"""What all displays share: axes, the classifier inside a pipeline, and labels that are known."""
+"""What all displays share: axes, colours, the classifier in a pipeline, labels that are known."""
 
 from __future__ import annotations
 
@@ -9,6 +9,30 @@ from entropic import checks
 from entropic.uncertainty.mixin import UncertaintyMixin
 
 COLOURS = ("tab:blue", "tab:orange")
+# Told apart with deficient colour vision too: M. A. Petroff, "Accessible color sequences for data
+# visualization", arXiv:2107.02270.
+SEVERAL = ("#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6",
+           "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd")  # fmt: skip
+MOST_TOLD_APART = len(SEVERAL)
+MARKERS = "os^DvPX"
+
+
+def styles(n_classes):
+    """Colour and marker of each class.
+
+    Beyond ten classes the colours are those of a colour map, and the markers tell its neighbours
+    apart.
+    """
+    if n_classes <= MOST_TOLD_APART:
+        colours = (COLOURS if n_classes <= 2 else SEVERAL)[:n_classes]
+        return [{"color": colour, "marker": "o"} for colour in colours]
+    from matplotlib import colormaps
+
+    colours = colormaps["turbo"](np.linspace(0, 1, n_classes))
+    return [
+        {"color": tuple(colour), "marker": MARKERS[code % len(MARKERS)]}
+        for code, colour in enumerate(colours.tolist())
+    ]
 
 
 def axes_or_new(ax):
@@ -21,7 +45,19 @@ def axes_or_new(ax):
         raise ImportError(
             "Displays need matplotlib; install it with pip install 'entropic-classifier[plot]'."
         ) from error
-    return plt.subplots()[1]
+    return plt.subplots(layout="constrained")[1]
+
+
+def legend_beside(ax):
+    """A legend right of the axes where the layout of their figure makes room, else in them."""
+    options = {}
+    n_entries = len(ax.get_legend_handles_labels()[1])
+    if n_entries > 12:
+        options = dict(fontsize="small", labelspacing=0.2, columnspacing=1.0, handletextpad=0.3)
+        options["ncols"] = -(-n_entries // 24)
+    if ax.figure.get_layout_engine() is not None:
+        options |= dict(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
+    ax.legend(**options)
 
 
 def fitted(estimator):
@@ -37,27 +73,55 @@ def fitted(estimator):
 
 
 def scored(estimator, X, y, method="decision_function"):
-    """The classifier, what its method says of X, and which rows are of ``classes_[1]``."""
+    """The classifier, what its method says of X, and the place of each row's class."""
     last = fitted(estimator)
     said = getattr(estimator, method)(X)
-    return last, said, checks.check_known_labels(y, last.classes_, len(said)) == 1
+    return last, said, checks.check_known_labels(y, last.classes_, len(said))
 
 
-def two_classes(y_true, predictions, name):
-    """The two labels in sorted order, the predictions, and which rows are of the second."""
-    classes, codes = np.unique(y_true, return_inverse=True)
-    if len(classes) != 2:
-        raise ValueError(f"y_true has {len(classes)} different labels; give rows of two classes.")
+def named_class(class_label, classes):
+    """The place of a class that an argument names."""
+    return int(checks.check_known_labels([class_label], np.asarray(classes), 1)[0])
+
+
+def predicted(y_true, predictions, name, labels=None):
+    """The classes, the predictions as numbers, and the place of each row's class.
+
+    Parameters
+    ----------
+    y_true : array of shape (n_samples,)
+    predictions : array of shape (n_samples,) or (n_samples, n_classes)
+        One number a row where there are two classes: of the second.
+    name : str
+        What messages call them.
+    labels : array of shape (n_classes,) or None
+        The classes in the order of the columns; None for the sorted labels of ``y_true``.
+    """
     predictions = np.asarray(predictions, dtype=np.float64)
-    if predictions.shape != (len(codes),):
+    n_rows = len(y_true)
+    if (
+        predictions.ndim not in (1, 2)
+        or len(predictions) != n_rows
+        or predictions.shape[1:] == (1,)
+    ):
         raise ValueError(
-            f"y_true has {len(codes)} rows and {name} the shape {predictions.shape}; "
-            "give one number a row."
+            f"y_true has {n_rows} rows and {name} the shape {predictions.shape}; "
+            "give one number a row, or one a row and class."
         )
-    if not np.all(np.isfinite(predictions)):
-        row = int(np.argmin(np.isfinite(predictions)))
-        raise ValueError(f"{name} holds {predictions[row]} in row {row}; give finite numbers.")
-    return classes, predictions, codes == 1
+    n_classes = 2 if predictions.ndim == 1 else predictions.shape[1]
+    classes = np.unique(y_true) if labels is None else np.asarray(labels)
+    if len(classes) != n_classes:
+        whose = "y_true has" if labels is None else "labels names"
+        raise ValueError(
+            f"{whose} {len(classes)} different labels and {name} is of {n_classes} classes; "
+            "name each class once, in the order of the columns, with labels=."
+        )
+    bad = ~np.isfinite(predictions).reshape(n_rows, -1)
+    if np.any(bad):
+        row = int(np.argmax(bad.any(axis=1)))
+        value = predictions.reshape(n_rows, -1)[row][bad[row]][0]
+        raise ValueError(f"{name} holds {value} in row {row}; give finite numbers.")
+    return classes, predictions, checks.check_known_labels(y_true, classes, n_rows)
 
 
 class Display:

@@ -1,40 +1,67 @@
-"""The separating surface and its band, drawn over a plane of two features."""
+"""The regions of the classes and the uncertain region, drawn over a plane of two features."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
+from scipy.ndimage import distance_transform_edt, zoom
 
 from entropic import checks
+from entropic.uncertainty.mixin import certain
+from entropic.uncertainty.several import class_scores
 
-from .axes import COLOURS, Display, axes_or_new, fitted
+from .axes import MOST_TOLD_APART, Display, axes_or_new, fitted, legend_beside, styles
+
+# Points a side of the grid on which several classes are certain or not: the scores between those of
+# the display's grid are interpolated, as matplotlib does for a line at one score.
+FINE = 600
 
 
 class BoundaryDisplay(Display):
     """The separating surface and its band over a plane of two features.
 
+    Of several classes the regions of each, the lines between them, and in paler colours the
+    region in which not exactly one class is possible. More than ten have their names in them.
+    The legend lies beside the axes in figures of ``layout="constrained"``.
+
     Parameters
     ----------
     first, second : arrays of shape (n, n)
         Grid values of the two free features.
-    scores : array of shape (n, n)
+    scores : array of shape (n, n) or (n, n, n_classes)
         Decision function on the grid.
-    band : tuple of two floats or None
+    band : tuple of two floats, or None
+        Scores of two classes between which a point is uncertain.
     labels : tuple of two str
         Names of the free features.
     points : array of shape (m, 2) or None
         Samples to draw over the surface.
-    positive : bool array of shape (m,) or None
-        Class of each of them.
-    classes : pair of labels or None
+    codes : int array of shape (m,) or None
+        The place of each one's class in ``classes``.
+    classes : sequence of labels or None
+        None for the numbers of the columns.
+    uncertain : bool array of shape (m, m) or None
+        Of several classes, which points are uncertain, on a grid of the same ends; a finer one
+        gives a smoother edge.
     """
 
     def __init__(
-        self, first, second, scores, band, labels, points=None, positive=None, classes=None
+        self,
+        first,
+        second,
+        scores,
+        band,
+        labels,
+        points=None,
+        codes=None,
+        classes=None,
+        uncertain=None,
     ):
         self.first, self.second, self.scores = first, second, scores
-        self.band, self.labels = band, labels
-        self.points, self.positive, self.classes = points, positive, classes
+        self.band, self.labels, self.uncertain = band, labels, uncertain
+        self.points, self.codes, self.classes = points, codes, classes
 
     @classmethod
     def from_estimator(
@@ -82,66 +109,124 @@ class BoundaryDisplay(Display):
         names, columns = _columns(X)
         pair = _two_features(features, names)
         samples = [_numeric(columns[column], names[column]) for column in pair]
-        positive = None
+        codes = None
         if y is not None:
-            positive = checks.check_known_labels(y, last.classes_, len(columns[0])) == 1
+            codes = checks.check_known_labels(y, last.classes_, len(columns[0]))
         first, second = np.meshgrid(*(_axis(values, grid_resolution) for values in samples))
         values = _held_values(fixed or {}, names, pair, columns)
         values[pair[0]], values[pair[1]] = first.ravel(), second.ravel()
         grid = [np.broadcast_to(value, first.size) for value in values]
         grid = type(X)(dict(zip(names, grid, strict=True))) if framed else np.column_stack(grid)
-        scores = np.asarray(estimator.decision_function(grid)).reshape(first.shape)
+        scores = np.asarray(estimator.decision_function(grid))
+        band = uncertain = None
+        if scores.ndim == 1:
+            band = getattr(last, "band_", None)
+        elif hasattr(last, "in_band"):
+            uncertain = ~certain(last._possible(_refined(scores, grid_resolution)))
+            uncertain = uncertain.reshape(2 * [math.isqrt(uncertain.size)])
         display = cls(
             first,
             second,
-            scores,
-            getattr(last, "band_", None),
+            scores.reshape(*first.shape, *scores.shape[1:]),
+            band,
             tuple(str(names[column]) if framed else f"feature {column}" for column in pair),
             np.column_stack(samples),
-            positive,
+            codes,
             last.classes_,
+            uncertain,
         )
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, alpha=0.25, **kwargs):
+    def plot(self, ax=None, *, alpha=0.25, legend=True, **kwargs):
         """Draw; keyword arguments go to the scatter of the samples.
+
+        Parameters
+        ----------
+        ax : matplotlib axes or None
+        alpha : float
+            Opacity of the regions.
+        legend : bool
 
         Returns
         -------
         BoundaryDisplay
         """
         ax = axes_or_new(ax)
-        levels = [] if self.band is None else sorted(set(filter(np.isfinite, self.band)))
-        top = float(np.max(np.abs([*levels, np.min(self.scores), np.max(self.scores)]))) * 2 + 1
-        ax.contourf(
-            self.first, self.second, self.scores, [-top, 0.0, top], colors=COLOURS, alpha=alpha
-        )
-        ax.contour(self.first, self.second, self.scores, [0.0], colors="black", linewidths=1.5)
-        if levels:
-            ax.contour(
-                self.first,
-                self.second,
-                self.scores,
-                levels,
-                colors="black",
-                linewidths=1.0,
-                linestyles="dashed",
-            )
+        flat = self.scores.reshape(self.first.size, *self.scores.shape[2:])
+        leads = _leads(class_scores(flat)).T.reshape(-1, *self.first.shape)
+        names = range(len(leads)) if self.classes is None else self.classes
+        looks = list(zip(map(str, names), styles(len(leads)), strict=True))
+        for lead, (name, style) in zip(leads, looks, strict=True):
+            self._fill(ax, lead, 0.0, style["color"], alpha)
+            self._line(ax, lead, [0.0], linewidths=1.5)
+            if len(looks) > MOST_TOLD_APART:
+                self._name(ax, lead > 0, name)
+        edge = {"linewidths": 1.0, "linestyles": "dashed"}
+        if self.band is not None:
+            self._line(ax, self.scores, self.band, **edge)
+        if self.uncertain is not None:
+            self._fill(ax, self.uncertain, 0.5, "white", 0.5)
+            self._line(ax, self.uncertain, [0.5], **edge)
         if self.points is not None:
             kwargs = {"s": 15, "edgecolors": "white", "linewidths": 0.4, **kwargs}
-            if self.positive is None:
+            if self.codes is None:
                 ax.scatter(*self.points.T, color="0.4", **kwargs)
             else:
-                for code, members in enumerate((~self.positive, self.positive)):
-                    ax.scatter(
-                        *self.points[members].T,
-                        color=COLOURS[code],
-                        label=str(self.classes[code]),
-                        **kwargs,
-                    )
-                ax.legend()
+                for code, (name, style) in enumerate(looks):
+                    own = {**style, "label": name, **kwargs}
+                    ax.scatter(*self.points[self.codes == code].T, **own)
+        if legend:
+            if self.points is None or self.codes is None:
+                for name, style in looks:
+                    ax.fill([], [], color=style["color"], alpha=alpha, label=name)
+            if self.band is not None or self.uncertain is not None:
+                ax.plot([], [], "k--", linewidth=1.0, label="edge of the\nuncertain region")
+            legend_beside(ax)
         ax.set(xlabel=self.labels[0], ylabel=self.labels[1])
         return self._remember(ax)
+
+    def _grid(self, values):
+        """The coordinates of the values, from one end of the grid to the other."""
+        ends = self.first[0, [0, -1]], self.second[[0, -1], 0]
+        axes = (np.linspace(*end, n) for end, n in zip(ends, values.shape[::-1], strict=True))
+        return *axes, values.astype(float)
+
+    def _fill(self, ax, values, level, colour, alpha):
+        """Colour the part where values are above a level."""
+        if np.any(values > level):
+            top = 2 * abs(float(values.max())) + 1
+            ax.contourf(*self._grid(values), [level, top], colors=[colour], alpha=alpha)
+
+    def _line(self, ax, values, levels, **style):
+        """The lines where values are at those of the levels that they cross."""
+        crossed = sorted({level for level in levels if values.min() < level < values.max()})
+        if crossed:
+            ax.contour(*self._grid(values), crossed, colors="black", **style)
+
+    def _name(self, ax, region, name):
+        """Write the name of a class where its region is widest, unless it is too narrow."""
+        depth = distance_transform_edt(np.pad(region, 1))[1:-1, 1:-1]
+        middle = np.unravel_index(np.argmax(depth), depth.shape)
+        if depth[middle] > 0.03 * len(depth):
+            box = dict(facecolor="white", alpha=0.6, linewidth=0, pad=1.0)
+            place = self.first[middle], self.second[middle]
+            ax.text(*place, name, ha="center", va="center", fontsize="small", bbox=box)
+
+
+def _leads(scores):
+    """What the score of each class leads the best of the others by."""
+    order = np.partition(scores, -2, axis=1)
+    best, second = order[:, -1:], order[:, -2:-1]
+    return scores - np.where(scores == best, second, best)
+
+
+def _refined(scores, n_points):
+    """Scores on a square grid, interpolated to one of about ``FINE`` points a side."""
+    factor = max(1, FINE // n_points)
+    n_fine = (n_points - 1) * factor + 1
+    ratio = n_fine / n_points
+    square = scores.reshape(n_points, n_points, -1)
+    return zoom(square, (ratio, ratio, 1), order=1).reshape(n_fine**2, -1)
 
 
 def _columns(X):

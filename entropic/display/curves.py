@@ -1,4 +1,4 @@
-"""Displays of what scores and probabilities are worth, and of how the solver got there."""
+"""Curves of what scores and probabilities are worth, and of how the solver got there."""
 
 from __future__ import annotations
 
@@ -6,53 +6,20 @@ import numpy as np
 
 from entropic import checks
 from entropic.uncertainty.report import reliability, risk_coverage
+from entropic.uncertainty.several import class_scores, confidence
 
-from .axes import COLOURS, Display, axes_or_new, fitted, scored, two_classes
+from .axes import (
+    Display,
+    axes_or_new,
+    fitted,
+    legend_beside,
+    named_class,
+    predicted,
+    scored,
+    styles,
+)
 
-
-class ScoreHistogramDisplay(Display):
-    """Histogram of the scores, class by class, with the band.
-
-    Parameters
-    ----------
-    scores : array of shape (n_samples,)
-    positive : bool array of shape (n_samples,)
-    band : tuple of two floats or None
-    classes : pair of labels
-    """
-
-    def __init__(self, scores, positive, band=None, classes=(0, 1)):
-        self.scores, self.positive = np.asarray(scores), np.asarray(positive, dtype=bool)
-        self.band, self.classes = band, classes
-
-    @classmethod
-    def from_estimator(cls, estimator, X, y, *, ax=None, **kwargs):
-        """Scores of a fitted classifier on labelled rows."""
-        last, scores, positive = scored(estimator, X, y)
-        band = getattr(last, "band_", None)
-        return cls(scores, positive, band, last.classes_).plot(ax=ax, **kwargs)
-
-    @classmethod
-    def from_predictions(cls, y_true, scores, *, band=None, ax=None, **kwargs):
-        """Scores already known; positive scores mean the second label in sorted order."""
-        classes, scores, positive = two_classes(y_true, scores, "scores")
-        return cls(scores, positive, band, classes).plot(ax=ax, **kwargs)
-
-    def plot(self, ax=None, *, bins=40, **kwargs):
-        """Draw; keyword arguments go to ``ax.hist``."""
-        ax = axes_or_new(ax)
-        edges = np.histogram_bin_edges(self.scores, bins)
-        for code, members in enumerate((~self.positive, self.positive)):
-            style = {"alpha": 0.6, "color": COLOURS[code], **kwargs}
-            ax.hist(self.scores[members], edges, label=str(self.classes[code]), **style)
-        if self.band is not None:
-            # an open end reaches to the edge of the picture
-            edges = np.where(np.isfinite(self.band), self.band, ax.get_xlim())
-            ax.axvspan(*edges, color="0.5", alpha=0.2, label="uncertain band")
-        ax.axvline(0.0, color="black", linewidth=1.0)
-        ax.set(xlabel="score", ylabel="rows")
-        ax.legend()
-        return self._remember(ax)
+PROBABILITY = ("predicted probability", "observed frequency")
 
 
 class RiskCoverageDisplay(Display):
@@ -71,18 +38,37 @@ class RiskCoverageDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator, X, y, *, ax=None, **kwargs):
         """Curve of a fitted classifier on labelled rows."""
-        last, scores, positive = scored(estimator, X, y)
-        sure = last._confidence(scores)
-        return cls(*risk_coverage((scores > 0) != positive, sure)).plot(ax=ax, **kwargs)
+        last, scores, codes = scored(estimator, X, y)
+        wrong = np.argmax(class_scores(scores), axis=1) != codes
+        return cls(*risk_coverage(wrong, last._confidence(scores))).plot(ax=ax, **kwargs)
 
     @classmethod
-    def from_predictions(cls, y_true, scores, *, ax=None, **kwargs):
-        """Curve of scores already known; positive ones mean the second label in sorted order.
+    def from_predictions(cls, y_true, scores, *, probability=None, labels=None, ax=None, **kwargs):
+        """Curve of scores already known.
 
-        The farther from 0, the surer.
+        Parameters
+        ----------
+        y_true : array of shape (n_samples,)
+        scores : array of shape (n_samples,) or (n_samples, n_classes)
+            One number a row: positive ones mean the second class. Else the class of a row is that
+            of its highest score.
+        probability : array of the shape of ``scores``, or None
+            Rows count as sure by the probability of their class; without it, and among rows of
+            one probability, by the lead of its score: of two classes by the distance from 0.
+        labels : array of shape (n_classes,) or None
+            The classes in the order of the columns; None for the sorted labels of ``y_true``.
+        ax : matplotlib axes or None
+
+        Returns
+        -------
+        RiskCoverageDisplay
         """
-        _, scores, positive = two_classes(y_true, scores, "scores")
-        return cls(*risk_coverage((scores > 0) != positive, abs(scores))).plot(ax=ax, **kwargs)
+        _, scores, codes = predicted(y_true, scores, "scores", labels)
+        scores, chances = class_scores(scores), None
+        if probability is not None:
+            chances = _chances(predicted(y_true, probability, "probability", labels)[1])
+        wrong = np.argmax(scores, axis=1) != codes
+        return cls(*risk_coverage(wrong, confidence(scores, chances))).plot(ax=ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):
         """Draw; keyword arguments go to ``ax.plot``."""
@@ -96,7 +82,11 @@ class RiskCoverageDisplay(Display):
 
 
 class ReliabilityDisplay(Display):
-    """Observed frequency of ``classes_[1]`` against its predicted probability.
+    """Observed frequency against predicted probability.
+
+    Of two classes, or with ``class_label``, the frequency of one class against its probability. Of
+    several without ``class_label``, how often the predicted class is right against its
+    probability.
 
     Parameters
     ----------
@@ -104,79 +94,155 @@ class ReliabilityDisplay(Display):
         Mean probability, frequency and number of rows of each bin that is not empty.
     error : float
         Expected calibration error.
+    labels : tuple of two str
+        What the axes show.
     """
 
-    def __init__(self, predicted, observed, counts, error):
+    def __init__(self, predicted, observed, counts, error, labels=PROBABILITY):
         self.predicted, self.observed, self.counts = predicted, observed, counts
-        self.error = error
+        self.error, self.labels = error, labels
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, n_bins=10, ax=None, **kwargs):
-        """Reliability of a fitted classifier with probabilities on labelled rows."""
-        _, said, positive = scored(estimator, X, y, "predict_proba")
-        table = reliability(said[:, 1], positive, n_bins=_bins(n_bins))
-        return cls(*table).plot(ax=ax, **kwargs)
+    def from_estimator(cls, estimator, X, y, *, class_label=None, n_bins=10, ax=None, **kwargs):
+        """Reliability of a fitted classifier with probabilities on labelled rows.
+
+        Parameters
+        ----------
+        estimator : fitted EntropicClassifier, or a pipeline that ends in one
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        class_label : label or None
+            The class whose probability is judged; None for ``classes_[1]`` of two, and for the
+            predicted class of several.
+        n_bins : int
+        ax : matplotlib axes or None
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        last, chances, codes = scored(estimator, X, y, "predict_proba")
+        return cls._of(last.classes_, chances, codes, class_label, n_bins).plot(ax=ax, **kwargs)
 
     @classmethod
-    def from_predictions(cls, y_true, probability, *, n_bins=10, ax=None, **kwargs):
-        """Reliability of probabilities already known, of the second label in sorted order."""
-        _, probability, positive = two_classes(y_true, probability, "probability")
-        outside = (probability < 0) | (probability > 1)
-        if np.any(outside):
-            row = int(np.argmax(outside))
-            raise ValueError(
-                f"probability holds {probability[row]} in row {row}; give numbers from 0 to 1."
-            )
-        table = reliability(probability, positive, n_bins=_bins(n_bins))
-        return cls(*table).plot(ax=ax, **kwargs)
+    def from_predictions(
+        cls, y_true, probability, *, labels=None, class_label=None, n_bins=10, ax=None, **kwargs
+    ):
+        """Reliability of probabilities already known.
+
+        Parameters
+        ----------
+        y_true : array of shape (n_samples,)
+        probability : array of shape (n_samples,) or (n_samples, n_classes)
+            One number a row: of the second class.
+        labels : array of shape (n_classes,) or None
+            The classes in the order of the columns; None for the sorted labels of ``y_true``.
+        class_label, n_bins, ax
+            As in :meth:`from_estimator`.
+
+        Returns
+        -------
+        ReliabilityDisplay
+        """
+        classes, probability, codes = predicted(y_true, probability, "probability", labels)
+        chances = _chances(probability)
+        return cls._of(classes, chances, codes, class_label, n_bins).plot(ax=ax, **kwargs)
+
+    @classmethod
+    def _of(cls, classes, chances, codes, class_label, n_bins):
+        checks.check_count(n_bins, "n_bins")
+        if class_label is None and len(classes) > 2:
+            judged = chances.max(axis=1), np.argmax(chances, axis=1) == codes
+            labels = "probability of the predicted class", "observed frequency of that class"
+        else:
+            code = 1 if class_label is None else named_class(class_label, classes)
+            judged = chances[:, code], codes == code
+            of = "" if class_label is None else f" of {class_label}"
+            labels = tuple(label + of for label in PROBABILITY)
+        return cls(*reliability(*judged, n_bins=n_bins), labels)
 
     def plot(self, ax=None, **kwargs):
         """Draw; keyword arguments go to ``ax.plot``."""
         ax = axes_or_new(ax)
         ax.plot([0, 1], [0, 1], color="0.6", linestyle="dotted")
-        kwargs = {"marker": "o", "label": f"calibration error {self.error:.3f}", **kwargs}
+        kwargs = {
+            "marker": "o",
+            "clip_on": False,
+            "label": f"calibration error {self.error:.3f}",
+            **kwargs,
+        }
         ax.plot(self.predicted, self.observed, **kwargs)
-        ax.set(
-            xlabel="predicted probability", ylabel="observed frequency", xlim=(0, 1), ylim=(0, 1)
-        )
+        ax.set(xlabel=self.labels[0], ylabel=self.labels[1], xlim=(0, 1), ylim=(0, 1))
         ax.legend()
         return self._remember(ax)
 
 
 class ConvergenceDisplay(Display):
-    """Duality gap step by step, with the goal.
+    """Duality gap step by step, with the goal; of several classes a line for each.
 
     Parameters
     ----------
-    gap : array of shape (n_steps,)
+    gap : array of shape (n_steps,), or list of them
     goal : float or None
+    classes : sequence of labels or None
+        Of the lines, where there are several; None for their numbers.
     """
 
-    def __init__(self, gap, goal=None):
-        self.gap, self.goal = np.asarray(gap, dtype=float), goal
+    def __init__(self, gap, goal=None, classes=None):
+        self.gap, self.goal, self.classes = gap, goal, classes
 
     @classmethod
     def from_estimator(cls, estimator, *, goal=None, ax=None, **kwargs):
         """The gaps in ``history_`` of a fitted classifier; a goal is tol times all weight."""
-        return cls(fitted(estimator).history_["gap"], goal).plot(ax=ax, **kwargs)
+        last = fitted(estimator)
+        labels = last.classes_ if len(last.classes_) > 2 else None
+        return cls.from_predictions(last.history_, labels=labels, goal=goal, ax=ax, **kwargs)
 
     @classmethod
-    def from_predictions(cls, history, *, goal=None, ax=None, **kwargs):
-        """The gaps of any history with an entry "gap", such as ``Outcome.history``."""
-        return cls(history["gap"], goal).plot(ax=ax, **kwargs)
+    def from_predictions(cls, history, *, labels=None, goal=None, ax=None, **kwargs):
+        """The gaps of any history with an entry "gap", such as ``Outcome.history``.
+
+        Parameters
+        ----------
+        history : dict, or list of them
+        labels : sequence of labels or None
+            What the histories of a list are of.
+        goal : float or None
+        ax : matplotlib axes or None
+
+        Returns
+        -------
+        ConvergenceDisplay
+        """
+        gap = history["gap"] if hasattr(history, "keys") else [one["gap"] for one in history]
+        return cls(gap, goal, labels).plot(ax=ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):
         """Draw; keyword arguments go to ``ax.plot``."""
         ax = axes_or_new(ax)
-        shown = np.where(self.gap > 0, self.gap, np.nan)  # a gap of exactly 0 has no logarithm
-        ax.plot(np.arange(len(shown)), shown, **{"marker": "o", "label": "gap", **kwargs})
+        several = len(self.gap) > 0 and np.ndim(self.gap[0]) == 1
+        gaps = self.gap if several else [self.gap]
+        names = ["gap"]
+        if several:
+            names = range(len(gaps)) if self.classes is None else self.classes
+        for gap, name, style in zip(gaps, names, styles(len(gaps)), strict=True):
+            gap = np.asarray(gap, dtype=float)
+            shown = np.where(gap > 0, gap, np.nan)  # a gap of exactly 0 has no logarithm
+            ax.plot(np.arange(len(shown)), shown, **{**style, "label": str(name), **kwargs})
         if self.goal:
             ax.axhline(self.goal, color="0.5", linestyle="dashed", label="goal")
         ax.set(xlabel="step", ylabel="duality gap", yscale="log")
-        ax.legend()
+        legend_beside(ax) if several else ax.legend()
         return self._remember(ax)
 
 
-def _bins(n_bins):
-    checks.check_count(n_bins, "n_bins")
-    return n_bins
+def _chances(probability):
+    """Probabilities of every class; one number a row is of the second."""
+    outside = ((probability < 0) | (probability > 1)).reshape(len(probability), -1)
+    if np.any(outside):
+        row = int(np.argmax(outside.any(axis=1)))
+        value = probability.reshape(len(probability), -1)[row][outside[row]][0]
+        raise ValueError(f"probability holds {value} in row {row}; give numbers from 0 to 1.")
+    if probability.ndim == 1:
+        return np.column_stack([1 - probability, probability])
+    return probability

@@ -76,7 +76,7 @@ def _boundaries(name, experiment):
         surface = score(np.column_stack([first.ravel(), second.ravel()])).reshape(first.shape)
         band = _band(run.model, score(X), y)
         display = BoundaryDisplay(first, second, surface, band, ("", ""), classes=(0, 1))
-        display.plot(ax=ax)
+        display.plot(ax=ax, legend=False)
         ax.scatter(*X.T, c=np.take(COLOURS, y), s=5, alpha=0.35, linewidths=0)
         _scatter_test(ax, X_test, y_test, run.model.predict(X_test) != y_test)
         chosen = f", {run.chosen}" if run.chosen and "degree" in run.chosen else ""
