@@ -8,6 +8,7 @@ import numpy as np
 
 INTERCEPT = "(intercept)"
 LONGEST_NAME = 44
+MOST_LISTED = 12  # classes
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ class Summary:
                 title += f", the {most:,} largest of {n_terms:,}"
             if self.bands is not None:
                 lower, upper = self.bands[problem]
-                title += f" (uncertain between {lower:.6g} and {upper:.6g})"
+                said = f"uncertain between {lower:.6g} and {upper:.6g}"
+                title += f" (possible from {lower:.6g})" if lower == upper else f" ({said})"
             names = [_clipped(name) for name, *_ in shown]
             width = max(map(len, [*names, "term"]))
             lines = [f"{'term':<{width}}  {'scaled':>11}  {'raw':>11}  share of the box"]
@@ -144,7 +146,7 @@ def summary_of(model, n_terms=20, names=None, positive=None):
         raw=raw,
         share=share,
         intercepts=intercepts,
-        bands=vars(model).get("band_") if len(towards) > 1 else None,
+        bands=model._score_limits() if len(towards) > 1 else None,
         _names_of=lambda columns: model.monomials_.names_of(columns, names),
         _n_shown=n_terms,
     )
@@ -175,10 +177,11 @@ def _coefficients(model, sign):
 
 def _facts(model, towards, sign):
     classes = model.classes_.tolist()
-    shown = ", ".join(map(str, classes[:12])) + (", ..." if len(classes) > 12 else "")
+    many = len(classes) > MOST_LISTED
+    shown = ", ".join(map(str, classes[:MOST_LISTED])) + (", ..." if many else "")
     if len(classes) == 2:
         shown = f"{next(c for c in classes if c != towards[0])}, {towards[0]} (positive)"
-    yield "classes", shown if len(classes) <= 12 else f"{len(classes)}: {shown}"
+    yield "classes", f"{len(classes)}: {shown}" if many else shown
     n_features, n_terms = model.n_features_in_, model.coef_.shape[1]
     degree = model.monomials_.degree
     surface = f", degree {degree}, {n_terms:,} monomials" if degree > 1 else ""
@@ -208,7 +211,10 @@ def ending_lines(model, n_rows=None):
         gap, what = gap / n_rows, "gap a row"
     status = ", ".join(dict.fromkeys(np.ravel(model.status_).tolist()))
     yield "status", f"{status} ({what} {gap:.1e}, goal {model.tol:.1e}{'' if n_rows else ' a row'})"
-    steps = ", ".join(map(str, np.ravel(model.n_iter_).tolist()))
+    counts = np.ravel(model.n_iter_).tolist()
+    steps = ", ".join(map(str, counts))
+    if len(counts) > MOST_LISTED:
+        steps = f"{min(counts)} to {max(counts)} a class"
     yield "steps", f"{steps} ({model.n_sweeps_:.6g} sweeps of the rows)"
 
 

@@ -116,7 +116,7 @@ def test_score_histogram(moons):
     shown = ScoreHistogramDisplay.from_estimator(model, X, y)
     counts = sum(patch.get_height() for patch in shown.ax_.patches[:80])
     assert counts == len(y)
-    np.testing.assert_array_equal(shown.positive, y == 1)
+    np.testing.assert_array_equal(shown.codes, y)
     ScoreHistogramDisplay.from_predictions(np.where(y, "b", "a"), model.decision_function(X))
 
 
@@ -152,6 +152,8 @@ def test_predictions_of_one_class_are_refused():
         RiskCoverageDisplay.from_predictions([1, 1], [0.5, -0.5])
     with pytest.raises(ValueError, match="one number a row"):
         RiskCoverageDisplay.from_predictions([1, 0], [0.5])
+    shown = RiskCoverageDisplay.from_predictions([1, 1], [0.5, -0.5], labels=[0, 1])
+    assert shown.risk.tolist() == [0.5, 0.5]
 
 
 def test_a_frame_with_words_is_drawn_at_their_most_frequent_value(moons):

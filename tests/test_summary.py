@@ -163,3 +163,20 @@ def test_several_classes_have_their_terms_and_bands_each():
         np.testing.assert_allclose(scores, model.decision_function(rows)[:, place], rtol=1e-8)
     steps = ", ".join(map(str, model.n_iter_))
     assert f"{steps} ({model.n_sweeps_:.6g} sweeps" in text and "barbera, barolo, gri" in text
+
+
+def test_the_limits_of_several_classes_are_those_that_count():
+    rows, y = load_wine(return_X_y=True)
+    model = EntropicClassifier().fit(rows[::2], y[::2])
+    model.conformalize(rows[1::2], y[1::2], 0.9)
+    text = str(model.summary())
+    for label, limit in zip(model.classes_, model.conformal_, strict=True):
+        assert f"Terms towards {label} (possible from {limit:.6g})\n" in text
+    model.control_error(rows[1::2], y[1::2], max_error=0.2)
+    assert "Terms towards 1\n" in str(model.summary())
+
+
+def test_many_classes_have_their_steps_in_short():
+    model = EntropicClassifier().fit(X.iloc[:130], np.arange(130) % 13)
+    low, high = min(model.n_iter_), max(model.n_iter_)
+    assert f"{low} to {high} a class ({model.n_sweeps_:.6g} sweeps" in str(model.summary(0))

@@ -81,7 +81,13 @@ def scored(estimator, X, y, method="decision_function"):
 
 def named_class(class_label, classes):
     """The place of a class that an argument names."""
-    return int(checks.check_known_labels([class_label], np.asarray(classes), 1)[0])
+    known = np.asarray(classes).tolist()
+    if class_label not in known:
+        raise ValueError(
+            f"class_label is {class_label!r}, which is not among the classes {known}; "
+            "name one of them."
+        )
+    return known.index(class_label)
 
 
 def predicted(y_true, predictions, name, labels=None):
@@ -110,11 +116,12 @@ def predicted(y_true, predictions, name, labels=None):
         )
     n_classes = 2 if predictions.ndim == 1 else predictions.shape[1]
     classes = np.unique(y_true) if labels is None else np.asarray(labels)
-    if len(classes) != n_classes:
-        whose = "y_true has" if labels is None else "labels names"
+    n_different = len(np.unique(classes))
+    if not n_different == len(classes) == n_classes:
         raise ValueError(
-            f"{whose} {len(classes)} different labels and {name} is of {n_classes} classes; "
-            "name each class once, in the order of the columns, with labels=."
+            f"{'y_true' if labels is None else 'labels'} has {n_different} different labels and "
+            f"{name} is of {n_classes} classes; name each class once, in the order of the columns, "
+            "with labels=."
         )
     bad = ~np.isfinite(predictions).reshape(n_rows, -1)
     if np.any(bad):

@@ -9,6 +9,7 @@ from entropic.uncertainty.report import reliability, risk_coverage
 from entropic.uncertainty.several import class_scores, confidence
 
 from .axes import (
+    MOST_TOLD_APART,
     Display,
     axes_or_new,
     fitted,
@@ -232,7 +233,10 @@ class ConvergenceDisplay(Display):
         if self.goal:
             ax.axhline(self.goal, color="0.5", linestyle="dashed", label="goal")
         ax.set(xlabel="step", ylabel="duality gap", yscale="log")
-        legend_beside(ax) if several else ax.legend()
+        if len(gaps) > MOST_TOLD_APART:
+            legend_beside(ax)
+        else:
+            ax.legend()
         return self._remember(ax)
 
 

@@ -59,7 +59,7 @@ class ScoreHistogramDisplay(Display):
             If y or ``class_label`` is not among the classes.
         """
         last, scores, codes = scored(estimator, X, y)
-        display = cls(scores, codes, _bands(last), last.classes_, class_label)
+        display = cls(scores, codes, last._score_limits(), last.classes_, class_label)
         return display.plot(ax=ax, **kwargs)
 
     @classmethod
@@ -149,18 +149,7 @@ class ScoreHistogramDisplay(Display):
         ax.fill([], [], color="0.7", alpha=0.7, label="the others")
         if bands is not None:
             style = {"colors": "black", "linestyles": "dashed", "linewidths": 1.0}
-            ax.vlines(ends, foot, foot + 0.9, label="limits of its band", **style)
+            ax.vlines(ends, foot, foot + 0.9, label="limits of the band", **style)
         ax.set(xlabel="score of the class", ylim=(lines[-1] - 0.1, 1 + 0.1 * n_classes))
         ax.set_yticks(lines, [str(label) for label in self.classes])
         ax.legend(loc="upper center", ncols=2)  # in the tenth above the first line
-
-
-def _bands(last):
-    """The limits of the scores that ``in_band`` goes by; None where there are none."""
-    known = vars(last)
-    if len(last.classes_) > 2:
-        if "conformal_" in known:
-            return np.column_stack([known["conformal_"]] * 2)
-        if "error_control_" in known:
-            return None  # by probabilities
-    return known.get("band_")

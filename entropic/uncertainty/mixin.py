@@ -293,6 +293,20 @@ class UncertaintyMixin(GuaranteesMixin):
         uncertain, good = in_band(score, self.band_), score >= self.band_[1]
         return np.column_stack([uncertain | ~good, uncertain | good])
 
+    def _score_limits(self):
+        """The scores between which each class is uncertain; None where no such limits decide.
+
+        Those of ``band_``; of several classes after ``conformalize`` twice the lowest score at
+        which each is possible, and none after ``control_error``, which goes by probabilities.
+        """
+        known = vars(self)
+        if len(self.classes_) > 2:
+            if "conformal_" in known:
+                return np.column_stack([self.conformal_, self.conformal_])
+            if "error_control_" in known:
+                return None
+        return known.get("band_")
+
     # ------------------------------------------------------------------ report
 
     @available_if(_learned("band_"))

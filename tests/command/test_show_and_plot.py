@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_iris, make_moons
 
 from entropic import EntropicClassifier, load_model
 from entropic.command.main import main
@@ -85,6 +85,25 @@ def test_plot_writes_every_display_as_png_and_svg(folder, tmp_path, capsys):
     text = drawing.read_text()
     assert "<svg" in text and "<!-- east -->" in text and "<!-- north -->" in text
     assert "<!-- surface, other features at their medians -->" in text
+
+
+def test_three_labels_are_shown_and_drawn(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    X, y = load_iris(return_X_y=True)
+    table, model, drawing = (tmp_path / name for name in ("table.csv", "model", "all.svg"))
+    words = np.array(["setosa", "versicolor", "virginica"])[y]
+    lines = [f"{a},{b},{word}" for (a, b), word in zip(X[:, 2:], words, strict=True)]
+    table.write_text("length,width,kind\n" + "\n".join(lines))
+    assert run("fit", table, "--target", "kind", "--degree", "1", "--model", model) == 0
+    assert run("show", model) == 0
+    out = capsys.readouterr().out
+    for label in np.unique(words):
+        assert f"Terms towards {label} (uncertain between" in out
+    assert run("plot", model, table, "--output", drawing) == 0
+    assert capsys.readouterr().err == ""
+    text = drawing.read_text()
+    for said in (*words[::50], "score of the class", "probability of the predicted class"):
+        assert f"<!-- {said} -->" in text
 
 
 def test_plot_says_what_it_leaves_out_and_why(folder, tmp_path, capsys):
