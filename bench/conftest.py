@@ -30,7 +30,7 @@ def pytest_benchmark_update_machine_info(config, machine_info):
 
     machine_info["entropic"] = installation()
     machine_info["smoke"] = config.getoption("--smoke")
-    machine_info["load"] = "{:.1f}, {:.1f}, {:.1f}".format(*os.getloadavg())
+    machine_info["load"] = os.getloadavg()[0]
     machine_info["missing"] = [name for name, method in LINEAR.items() if method.missing]
     if "OPENBLAS_NUM_THREADS" in os.environ:
         machine_info["blas_threads"] = os.environ["OPENBLAS_NUM_THREADS"]

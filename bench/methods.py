@@ -103,6 +103,12 @@ def xgboost_linear():
     return XGBClassifier(booster="gblinear", random_state=0)
 
 
+def one_against_the_rest():
+    from sklearn.multiclass import OneVsRestClassifier
+
+    return OneVsRestClassifier(entropic()())
+
+
 LINEAR = {
     "entropic": Method(entropic()),
     "entropic, one thread": Method(entropic(n_jobs=1)),
@@ -116,6 +122,15 @@ LINEAR = {
     "LIBLINEAR": Method(Liblinear, "liblinear"),
     "skglm, sparse logistic": Method(skglm, "skglm"),
     "XGBoost, linear": Method(xgboost_linear, "xgboost"),
+}
+# Which know several classes.
+CLASSES = {
+    **{name: method for name, method in LINEAR.items() if name.startswith("entropic")},
+    "OneVsRestClassifier(entropic)": Method(one_against_the_rest),
+    **{
+        name: LINEAR[name]
+        for name in ("LinearSVC", "SGDClassifier", "LogisticRegression, lbfgs", "XGBoost, linear")
+    },
 }
 # Which take hours or the whole memory on a problem.
 UNSUITED = {

@@ -31,7 +31,7 @@ def _narrow(X):
 
 def _svm_file(name, n_features=None):
     X, y = load_svmlight_file(str(path(name)), n_features=n_features)
-    return _narrow(X), y
+    return _narrow(X), (y > 0).astype(int)
 
 
 def a9a():
@@ -46,10 +46,9 @@ def w8a():
 
 
 def rcv1():
-    parts = (
+    train, test = (
         _svm_file(f"rcv1_small/rcv1_small.{part}.svm.gz", 47_236) for part in ("train", "test")
     )
-    train, test = parts
     return Problem(*train, *test)
 
 
@@ -69,6 +68,28 @@ def made(n_samples, n_features):
     return load
 
 
+def letter():
+    """26 classes; the last quarter of the rows is not fitted, as is usual."""
+    lines = path("letter/letter.arff").read_text().split("@data\n")[1].split()
+    cells = np.array([line.split(",") for line in lines])
+    X = StandardScaler().fit_transform(cells[:, :-1].astype(float))
+    train = 3 * len(cells) // 4
+    return Problem(X[:train], cells[:train, -1], X[train:], cells[train:, -1])
+
+
+def made_classes(n_samples, n_features, n_classes):
+    """Normal rows around a centre a class."""
+
+    def load():
+        rng = np.random.default_rng(0)
+        centres = rng.normal(size=(n_classes, n_features))
+        y = rng.integers(0, n_classes, n_samples + n_samples // 4)
+        X = centres[y] + 2 * rng.normal(size=(len(y), n_features))
+        return Problem(X[:n_samples], y[:n_samples], X[n_samples:], y[n_samples:])
+
+    return load
+
+
 FITS = {
     "a9a": a9a,
     "w8a": w8a,
@@ -83,6 +104,10 @@ SLOW_FITS = ("20,000 × 500", "2,000 × 5,000", "1,000,000 × 20")
 # Whose processes' memory is measured too.
 PROCESSES = ("a9a", "100,000 × 50", "1,000,000 × 20")
 
+CLASSES = {
+    "letter, 26 classes": letter,
+    "100,000 × 20, 5 classes": made_classes(100_000, 20, 5),
+}
 # rows, features, degree
 POLYNOMIALS = {
     "degree 2, 50,000 × 20": (50_000, 20, 2),
@@ -105,6 +130,7 @@ FILE_ROWS = 1_050_000  # 200 MB as CSV
 if SMOKE:
     FITS = {"2,000 × 10": made(2_000, 10), "200 × 500": made(200, 500)}
     SLOW_FITS, PROCESSES = (), ("2,000 × 10",)
+    CLASSES = {"500 × 5, 3 classes": made_classes(500, 5, 3)}
     POLYNOMIALS = {"degree 2, 1,000 × 5": (1_000, 5, 2)}
     BATCHES, SLOW_BATCHES = {"20,000 rows": 20_000}, ()
     SWEEPS = [(2_000, 40)]

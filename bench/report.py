@@ -1,10 +1,11 @@
 """bench/README.md from the timings: the machine, the aims, tables of ratios, plots.
 
     python bench/report.py                       run every suite, then write the page
+    python bench/report.py --only fit solver     run these, and take what is kept of the others
     python bench/report.py RESULTS.json ...      write it from what pytest-benchmark has kept
 
-Of several files the last one counts where they have the same in common; what was not measured is
-left out, and is said to be where an aim rests on it. notes.md is included as it is.
+What each suite finds is kept in bench/results. What was not measured is left out, and is said to be
+where an aim rests on it. notes.md is included as it is.
 """
 
 from __future__ import annotations
@@ -18,6 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+# Two threads are compared with one by test_threads.py alone, and keep nothing.
+SUITES = sorted(
+    path.stem.removeprefix("test_")
+    for path in HERE.glob("test_*.py")
+    if path.stem != "test_threads"
+)
 # In the order of the page: a topic's question, and the method that all are divided by.
 TOPICS = {
     "gradient sweep": (
@@ -43,7 +51,7 @@ TOPICS = {
     "predict": ("Scores of new rows", "entropic"),
     "predict, whole process": ("Scores of the training rows, after the fits above", "entropic"),
     "search": ("Choosing a model, beside a grid search with folds", "entropic"),
-    "several classes": ("Fits of more than two classes", "entropic"),
+    "several classes": ("Fits of more than two classes, one against the rest", "entropic"),
     "batches": ("Fits on rows in files, as processes of their own", "entropic"),
     "pass over batches": ("One pass of a fit on files, beside reading and summing", "read and sum"),
     "Dask": ("Fits on rows that lie on workers", "entropic"),
@@ -143,11 +151,16 @@ IMPORT_MS = 60
 
 
 def read(paths):
-    """Records by topic, problem and method; and the last file's machine and commit."""
-    records, about = {}, {}
+    """Records by topic, problem and method; the last file's machine; all loads and commits."""
+    records, about = {}, {"loads": [], "commits": []}
     for path in paths:
         kept = json.loads(Path(path).read_text())
-        about = {"machine": kept["machine_info"], "commit": kept["commit_info"]}
+        machine, commit = kept["machine_info"], kept["commit_info"]
+        about["machine"] = machine
+        about["smoke"] = about.get("smoke") or machine.get("smoke")
+        about["loads"].append(machine.get("load", 0.0))
+        changed = " and changes" if commit.get("dirty") else ""
+        about["commits"].append(commit.get("id", "unknown")[:12] + changed)
         for one in kept["benchmarks"]:
             info, stats = one["extra_info"], one["stats"]
             if "topic" not in info:
@@ -169,7 +182,7 @@ def read(paths):
 
 def page(records, about):
     """The whole page."""
-    smoke = about["machine"].get("smoke")
+    smoke = about["smoke"]
     parts = [
         "# Timings",
         "Made by `python bench/report.py`; not to be edited (the text at the end is notes.md).",
@@ -194,13 +207,13 @@ def ratios_of(base):
 
 
 def machine_lines(about):
-    machine, commit = about["machine"], about["commit"]
+    machine = about["machine"]
     ours = machine.get("entropic", {})
     known = {
         "processor": machine.get("cpu", {}).get("brand_raw", "unknown"),
         "CPUs": machine.get("cpu", {}).get("count", "unknown"),
-        "load when it began": machine.get("load", "unknown"),
-        "commit": commit.get("id", "unknown")[:12] + (", and changes" if commit["dirty"] else ""),
+        "load as suites began": f"{min(about['loads']):.1f} to {max(about['loads']):.1f}",
+        "commit": ", ".join(dict.fromkeys(about["commits"])),
         "BLAS threads": machine.get("blas_threads", "as the library chooses"),
         **{name: value for name, value in ours.items() if name != "location"},
     }
@@ -340,15 +353,13 @@ def plot(problems, topic, base, path):
         figure.savefig(path, metadata={"Date": None})
 
 
-def measured(smoke):
-    """Run the suites; the path of what was kept."""
-    path = HERE / "results.json"
-    command = [sys.executable, "-P", "-m", "pytest", str(HERE), "--benchmark-only", "-q"]
-    command += [f"--benchmark-json={path}", *(["--smoke"] if smoke else [])]
-    done = subprocess.run(command)
-    if not path.exists():
-        sys.exit(done.returncode or 1)
-    return path
+def run(suite, smoke, quick):
+    """Run a suite in a process of its own, and keep what it finds."""
+    RESULTS.mkdir(exist_ok=True)
+    command = [sys.executable, "-P", "-m", "pytest", str(HERE / f"test_{suite}.py"), "-q"]
+    command += ["--benchmark-only", f"--benchmark-json={RESULTS / suite}.json"]
+    command += [*(["--smoke"] if smoke else []), *(["-m", "not slow"] if quick else [])]
+    subprocess.run(command)
 
 
 def main():
@@ -356,10 +367,18 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("results", nargs="*", metavar="RESULTS.json")
+    parser.add_argument("--only", nargs="+", choices=SUITES, default=SUITES, metavar="SUITE")
+    parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
     parser.add_argument("--smoke", action="store_true", help="run the small sizes")
     parser.add_argument("--output", type=Path, default=HERE, metavar="DIR", help="of README.md")
     options = parser.parse_args()
-    records, about = read(options.results or [measured(options.smoke)])
+    if not options.results:
+        for suite in options.only:
+            run(suite, options.smoke, options.quick)
+    kept = options.results or sorted(RESULTS.glob("*.json"))
+    if not kept:
+        sys.exit("no suite has kept anything")
+    records, about = read(kept)
     plots = options.output / "plots"
     plots.mkdir(parents=True, exist_ok=True)
     for old in plots.glob("*.svg"):
