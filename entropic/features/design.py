@@ -30,6 +30,7 @@ class Design:
         self.mean, self.scale = mean, scale
         self.n_samples = rows.n_samples
         self.n_features = rows.n_columns + self.constant
+        self._restricted = None
 
     def stored(self, most):
         """The same design with its monomials, up to ``most`` numbers, made once and kept."""
@@ -133,10 +134,16 @@ class Design:
         return by_sample, np.append(by_column, total) if self.constant else by_column
 
     def restricted(self, used):
-        """The design of some of its columns, the constant among them, for sparse rows."""
-        kept = used[:-1] if self.constant else used
-        parts = (None if part is None else part[kept] for part in (self.mean, self.scale))
-        return Design(self.rows.with_columns(kept), *parts, self.constant)
+        """The design of some of its columns, the constant among them, for sparse rows.
+
+        Asked for the same columns again, it is the same: several problems on the same rows share
+        their reads by it.
+        """
+        if self._restricted is None or not np.array_equal(self._restricted[0], used):
+            kept = used[:-1] if self.constant else used
+            parts = (None if part is None else part[kept] for part in (self.mean, self.scale))
+            self._restricted = used, Design(self.rows.with_columns(kept), *parts, self.constant)
+        return self._restricted[1]
 
     def take(self, indices):
         """The design of some of the rows."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from queue import SimpleQueue
 
 
 class Abandoned(BaseException):
@@ -19,33 +20,34 @@ class Abandoned(BaseException):
 class _Course(threading.Thread):
     """One solver on its way, from one request to the next."""
 
-    def __init__(self, body, back):
+    def __init__(self, body, waiting):
         super().__init__(daemon=True)
-        self.body, self.back = body, back
-        self.turn = threading.Semaphore(0)
+        self.body, self.waiting = body, waiting
+        self.answers = SimpleQueue()
         self.context = contextvars.copy_context()
-        self.request = self.answer = self.result = self.error = None
-        self.ended = self.abandoned = False
+        self.request = self.result = self.error = None
+        self.ended = False
 
     def run(self):
-        self.turn.acquire()
         try:
-            if not self.abandoned:
-                self.result = self.context.run(self.body, self.ask)
+            self._answer()
+            self.result = self.context.run(self.body, self.ask)
         except BaseException as error:
             self.error = error
         finally:
             self.ended = True
-            self.back.release()
+            self.waiting.put(self)
 
     def ask(self, request):
         """Called by the solver: wait for the answer to a request."""
         self.request = request
-        self.back.release()
-        self.turn.acquire()
-        if self.abandoned:
+        self.waiting.put(self)
+        return self._answer()
+
+    def _answer(self):
+        answer = self.answers.get()
+        if answer is Abandoned:
             raise Abandoned
-        answer, self.answer = self.answer, None
         return answer
 
 
@@ -65,27 +67,23 @@ def in_lockstep(bodies, answer):
         What the bodies return. If one raises, or ``answer`` does, the others are ended and the
         error is raised here.
     """
-    back = threading.Semaphore(0)
-    courses = [_Course(body, back) for body in bodies]
+    waiting = SimpleQueue()
+    courses = [_Course(body, waiting) for body in bodies]
     for course in courses:
         course.start()
     try:
-        going = courses
+        going, answers = courses, [None] * len(courses)
         while going:
-            for course in going:
-                course.turn.release()
-                back.acquire()
+            for course, found in zip(going, answers, strict=True):
+                course.answers.put(found)
+                waiting.get()
                 if course.error is not None:
                     raise course.error
             going = [course for course in going if not course.ended]
-            if going:
-                answers = answer([course.request for course in going])
-                for course, found in zip(going, answers, strict=True):
-                    course.answer = found
+            answers = answer([course.request for course in going]) if going else []
     finally:
         for course in courses:
-            course.abandoned = True
-            course.turn.release()
+            course.answers.put(Abandoned)
         for course in courses:
             course.join()
     return [course.result for course in courses]
