@@ -10,13 +10,14 @@ from . import checks
 from .features.monomials import Monomials
 from .features.parted import Found, PartedRows
 from .features.scaling import recipe_of
+from .features.splines import LinearSplines
 from .kernels.library_threads import one_library_thread
 from .kernels.loss import Loss
 from .one_against_rest import Watch, side_by_side
 from .rollback import all_or_nothing
 from .rows.journal import Journal
 from .rows.parts import LocalParts, PartedSweep, SharedParts, SharedPasses, Totals, View
-from .rows.stream import Batches
+from .rows.stream import Batches, sample_of
 from .rows.survey import Survey
 from .solvers.problem import minimise
 from .solvers.spectral import RULES
@@ -27,6 +28,8 @@ from .uncertainty.several import problems_of
 
 # Parameters that change nothing of what a fit finds.
 BESIDE = ("n_jobs", "verbose", "callback", "warm_start")
+# Of the sample of batches from which knots are learned, and by which a search judges.
+SAMPLE_ROWS, SAMPLE_ENTRIES = 20_000, 20_000_000
 
 
 class BatchFitMixin:
@@ -67,13 +70,24 @@ class BatchFitMixin:
         self._check_parameters()
         self._check_streamed()
         classes = None if classes is None else checks.check_classes(classes)
-        local = LocalParts(Batches(batches, self._check_columns))
+        batches = Batches(batches, self._check_columns)
+        local = LocalParts(batches)
         options = {name: self.get_params(deep=False)[name] for name in self._names_of_the_problem()}
         parts = local if checkpoint is None else Journal(local, checkpoint, options)
         with all_or_nothing(self), one_library_thread:
+            self._learn_splines(batches)
             self._fit_parts(parts, classes)
         parts.close()
         return self
+
+    def _learn_splines(self, batches):
+        """Learn the knots from a sample of the rows, and let the batches be read as splines."""
+        self.splines_ = None
+        if self.n_knots:
+            X, _, weights = sample_of(batches, SAMPLE_ROWS, SAMPLE_ENTRIES)
+            weights = np.ones(1) if weights is None else weights
+            self.splines_ = LinearSplines.of(X, weights, self.n_knots)
+            batches.transform = self.splines_.transform
 
     def _check_streamed(self):
         if self.solver in RULES or float(self.slack) == 0:
@@ -114,6 +128,8 @@ class BatchFitMixin:
         source = PartedRows(parts, found, view, sparse and not (scaled and self.degree > 1))
         self.monomials_ = Monomials(self.degree, interaction_only=self.interaction_only)
         names = getattr(self, "feature_names_in_", None)
+        if self.splines_ is not None:
+            names = self.splines_.names(names)
         if names is not None:
             self.monomials_.feature_names_in_ = names
         recipe = recipe_of(

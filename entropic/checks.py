@@ -41,6 +41,17 @@ def check_count(value, name, low=1):
         raise ValueError(f"{name} must be an integer of at least {low}, not {value!r}.")
 
 
+def check_n_knots(n_knots, monotonic_cst):
+    if n_knots == 0 and not isinstance(n_knots, (bool, np.bool_)):
+        return
+    check_count(n_knots, "n_knots", 3)  # 0 aside
+    if monotonic_cst is not None:
+        raise ValueError(
+            f"monotonic_cst needs n_knots=0, not {n_knots}: it is the sign of one coefficient a "
+            "feature."
+        )
+
+
 def check_list(values, name):
     """A sequence with at least one entry, as a list of plain Python values."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, np.ndarray, range)):

@@ -17,6 +17,7 @@ from . import checks
 from .batch_fit import BatchFitMixin
 from .features.monomials import Monomials
 from .features.scaling import design_of
+from .features.splines import LinearSplines
 from .importance import Coefficients, feature_importances
 from .kernels.backend import Box
 from .kernels.library_threads import one_library_thread
@@ -57,6 +58,10 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         Degree of the separating polynomial; 1 is a hyperplane.
     interaction_only : bool
         Leave out powers of a single feature above the first.
+    n_knots : int
+        0 takes features as they are. Else each of more than two values is replaced by linear
+        splines with so many knots, at least 3, at equal steps through its distinct values: degree
+        1 is then a sum of curves, one a feature, and degree 2 adds their products.
     bound : float
         Half-width e of the box in which the scaled coefficients live.
     C : float
@@ -107,7 +112,8 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         One surface for two classes, else K.
     intercept_ : array of shape (n_surfaces,)
         ``decision_function(X) == X @ coef_.T + intercept_`` in the units of X; above degree 1
-        ``== monomials_.transform(X) @ coef_.T + intercept_``.
+        ``== monomials_.transform(X) @ coef_.T + intercept_``. With ``n_knots`` the same of
+        ``splines_.transform(X)`` in place of X.
     scaled_coef_, scaled_intercept_ : arrays of the shapes of ``coef_`` and ``intercept_``
         The same before scaling is taken back: what the box bounds.
     feature_importances_ : array of shape (n_features,)
@@ -115,6 +121,8 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
     monomials_ : Monomials
         Where X is standardised, of the standardised features: in raw ones the terms of a
         polynomial far from zero cancel, and its coefficients would have no digits left.
+    splines_ : LinearSplines or None
+        With ``n_knots``: the knots, ``transform`` and ``names``.
     loo_decision_ : array of shape (n_samples,) or (K, n_samples), or None
         What each training row would score had it not been there, from one Newton step
         (docs/mathematics.md, section 5.2). None with ``leave_one_out=False``, and where no factor
@@ -165,6 +173,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         degree=1,
         *,
         interaction_only=False,
+        n_knots=0,
         bound=2.0,
         C=1.0,
         constraint="inequality",
@@ -186,6 +195,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
     ):
         self.degree = degree
         self.interaction_only = interaction_only
+        self.n_knots = n_knots
         self.bound = bound
         self.C = C
         self.constraint = constraint
@@ -326,6 +336,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
 
     def _check_parameters(self):
         checks.check_count(self.degree, "degree")
+        checks.check_n_knots(self.n_knots, self.monotonic_cst)
         for name in ("bound", "C"):
             checks.check_number(getattr(self, name), name, 0.0, above=True)
         checks.check_number(1 / float(self.C), "1/C", 0.0, above=True)
@@ -377,6 +388,9 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         scaled = not sp.issparse(X) if self.standardize == "auto" else self.standardize
         self.monomials_ = Monomials(self.degree, interaction_only=self.interaction_only)
         names = getattr(self, "feature_names_in_", None)
+        self.splines_ = LinearSplines.of(X, weights, self.n_knots) if self.n_knots else None
+        if self.splines_ is not None:
+            X, names = self.splines_.transform(X), self.splines_.names(names)
         if names is not None:
             self.monomials_.feature_names_in_ = names
         return design_of(
@@ -469,7 +483,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         check_is_fitted(self)
         checks.check_mask(X, "X")
         X = self._numbers(validate_data(self, X, reset=False, **_READING))
-        rows = self.monomials_.rows(X)
+        rows = self.monomials_.rows(X if self.splines_ is None else self.splines_.transform(X))
         coef = np.column_stack([self.coef_, self.intercept_])
         n_threads = effective_threads(self.n_jobs, rows.n_entries)
         if len(coef) == 1:
@@ -542,6 +556,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         for name, value in type(self)().get_params().items():
             vars(self).setdefault(name, value)
         self._check_parameters()
+        vars(self).setdefault("splines_", None)
         n_features, classes, names = (
             vars(self).get(name) for name in ("n_features_in_", "classes_", "feature_names_in_")
         )
@@ -562,7 +577,13 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
             raise ValueError("its names of features are damaged")
         if type(self.monomials_) is not Monomials:
             raise ValueError("its monomials are of another type")
-        self.monomials_.check(n_features, self.coef_.shape[1])
+        n_columns = n_features
+        if self.splines_ is not None:
+            if type(self.splines_) is not LinearSplines:
+                raise ValueError("its splines are of another type")
+            self.splines_.check(n_features)
+            n_columns = self.splines_.n_columns
+        self.monomials_.check(n_columns, self.coef_.shape[1])
         scores = self.decision_function(sp.csr_array((1, n_features)))
         if not np.isfinite(scores).all():
             raise ValueError("its coefficients are not finite")

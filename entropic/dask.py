@@ -53,9 +53,9 @@ class DaskEntropicClassifier(EntropicClassifier):
 
     Parameters
     ----------
-    degree, interaction_only, bound, C, constraint, slack, margin, fit_intercept, standardize, \
-monotonic_cst, class_weight, leave_one_out, certainty, solver, tol, max_iter, n_jobs, warm_start, \
-verbose, callback
+    degree, interaction_only, n_knots, bound, C, constraint, slack, margin, fit_intercept, \
+standardize, monotonic_cst, class_weight, leave_one_out, certainty, solver, tol, max_iter, n_jobs, \
+warm_start, verbose, callback
         As in :class:`EntropicClassifier`. ``n_jobs=None`` takes each worker's threads.
     client : distributed.Client or None
         None takes the client there is, or else a cluster on this machine while the fit lasts.
@@ -114,6 +114,12 @@ verbose, callback
         """
         self._check_parameters()
         self._check_streamed()
+        if self.n_knots:
+            raise ValueError(
+                f"n_knots={self.n_knots} looks for knots in rows of one memory; use n_knots=0 on a "
+                "cluster, or fit_batches of EntropicClassifier."
+            )
+        self.splines_ = None
         columns = [X, y] if sample_weight is None else [X, y, sample_weight]
         for name, values in zip(("X", "y", "sample_weight"), columns, strict=False):
             if not dask.is_dask_collection(values):

@@ -11,7 +11,7 @@ SELECTION = "sklearn.feature_selection._base"
 
 
 class Coefficients:
-    """The attribute ``coef_``, which at degree 2 and above has a column a monomial.
+    """The attribute ``coef_``, which has a column a monomial at degree 2 and above, and with splines.
 
     ``SelectFromModel``, ``RFE`` and ``RFECV`` take it for one a feature and end in an IndexError.
     They look for ``feature_importances_`` where there is no ``coef_``, so that they alone are told
@@ -28,7 +28,7 @@ class Coefficients:
                 f"{type(model).__name__!r} object has no attribute 'coef_'"
             ) from None
         asking = sys._getframe(1).f_globals.get("__name__")
-        if asking == SELECTION and model.monomials_.degree > 1:
+        if asking == SELECTION and (model.monomials_.degree > 1 or model.splines_ is not None):
             raise AttributeError("coef_ has a column a monomial; see feature_importances_")
         return coef
 
@@ -49,11 +49,14 @@ def feature_importances(model):
         Not negative; its sum is 1, or 0 where all coefficients are.
     """
     sizes = np.abs(vars(model).get("scaled_coef_", model.coef_)).sum(axis=0)
-    monomials, shares = model.monomials_, np.zeros(model.n_features_in_)
+    monomials = model.monomials_
+    shares = np.zeros(monomials.n_features_in_)
     if monomials.degree == 1:
         shares = sizes
     else:
         for place, features in enumerate(monomials.factors()):
             np.add.at(shares, list(features), sizes[place] / len(features))
+    if model.splines_ is not None:
+        shares = model.splines_.sums(shares)
     total = shares.sum()
     return shares / total if total > 0 else shares

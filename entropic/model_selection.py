@@ -1,7 +1,7 @@
 """EntropicClassifierCV: degree, bound, slack and constraint chosen by leave-one-out, without folds.
 
 Every candidate is judged by the scores that its training rows get when each is left out, which
-one fit gives in closed form (docs/mathematics.md, section 5.2); candidates.py runs them.
+one fit gives in closed form (docs/mathematics.md, section 5.2); expansions.py runs them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from itertools import product
 from math import prod
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -23,20 +24,22 @@ from sklearn.model_selection import (
 )
 
 from . import checks
-from .candidates import JUDGED, Candidate, Race, expected_seconds
+from .batch_fit import SAMPLE_ENTRIES, SAMPLE_ROWS
+from .candidates import JUDGED, Candidate, by_folds
 from .classifier import EntropicClassifier
+from .expansions import by_leave_one_out, fit_seconds
 from .features.limits import listing_of
+from .features.splines import LinearSplines
 from .model_format import stored
 from .rollback import all_or_nothing
 from .rows.stream import Batches, sample_of
 from .uncertainty.scoring import SCORINGS
 
-AUTO_DEGREES = (1, 2, 3, 4, 5, 6)
-# Of the sample of batches on which candidates are judged.
-SAMPLE_ROWS, SAMPLE_ENTRIES = 20_000, 20_000_000
+AUTO_KNOTS, AUTO_DEGREES = (0, 6), (1, 2, 3, 4, 5, 6)
 RULES = ("best", "one-standard-error")
 # What is chosen, and the parameter that lists its values; the last varies fastest.
 SEARCHED = {
+    "n_knots": "knots",
     "degree": "degrees",
     "constraint": "constraints",
     "slack": "slacks",
@@ -53,7 +56,7 @@ SHARED = {
 WIDTH = 0.5
 # Seconds that the candidates of a degree may be expected to take for it to be tried by default, and
 # seconds a row: few rows cannot tell what so much time would find.
-AFFORDABLE, AFFORDABLE_PER_ROW = 9.0, 0.0055
+AFFORDABLE, AFFORDABLE_PER_ROW = 3.0, 0.0016
 
 
 # The kinds of folds that a saved search may have been told to use.
@@ -78,7 +81,7 @@ def _with_shared(signature):
 
 @stored("EntropicClassifierCV")
 class EntropicClassifierCV(EntropicClassifier):
-    """An EntropicClassifier that chooses its own degree, bound, C, slack and constraint.
+    """An EntropicClassifier that chooses its own knots, degree, bound, C, slack and constraint.
 
     Once fitted it *is* the best candidate, fitted on all rows: every method and attribute of
     :class:`EntropicClassifier` is there.
@@ -88,6 +91,9 @@ class EntropicClassifierCV(EntropicClassifier):
     degrees : sequence of int or None
         None tries 1 to 6, stopping where one would take more than some seconds or the last
         did worse than the one before; and 1 alone with ``monotonic_cst``.
+    knots : sequence of int or None
+        Values of ``n_knots``. None tries 0, features as they are, and 6; 0 alone for sparse rows
+        and with ``monotonic_cst``.
     bounds, Cs, slacks : sequences of float
     constraints : sequence of {"equality", "inequality"}
     scoring : {"accuracy_log_loss", "neg_log_loss", "accuracy", "balanced_accuracy", "roc_auc"}
@@ -111,18 +117,17 @@ class EntropicClassifierCV(EntropicClassifier):
     Attributes
     ----------
     best_params_ : dict
-        "degree", "bound", "C", "slack" and "constraint" of the candidate taken.
+        "n_knots", "degree", "bound", "C", "slack" and "constraint" of the candidate taken.
     best_score_ : float
     best_index_ : int
         Its place in ``results_``.
     results_ : dict of arrays
-        One entry a candidate: the five parameters, "status", "score", "standard_error",
-        "log_loss", "n_rows" that its last fit was of, "n_columns", "n_iter", "n_sweeps",
-        "dual_gap", "converged". ``pandas.DataFrame(results_)`` makes a table. The status is
-        "judged" after a fit on all rows; "dropped" where a fit on a sample showed that it cannot
-        win; "skipped" where degrees had begun to do worse; "not judged" where left-out scores
-        could not be had; "judged on a sample" or "not tried" where ``max_seconds`` were over.
-        Only the judged compete, if there are any.
+        One entry a candidate: the six parameters, "status", "score", "standard_error",
+        "log_loss", "n_columns", "n_iter", "n_sweeps", "dual_gap", "converged".
+        ``pandas.DataFrame(results_)`` makes a table. The status is "judged" after a fit;
+        "dropped" where those of the same knots and degree and more slack did worse than those of
+        others; "skipped" where degrees had begun to do worse; "not judged" where left-out scores
+        could not be had; "not tried" where ``max_seconds`` were over. Only the judged compete.
 
     Notes
     -----
@@ -142,13 +147,14 @@ class EntropicClassifierCV(EntropicClassifier):
         degrees=None,
         bounds=(0.1, 0.3, 1.0, 3.0),
         Cs=(1.0,),
-        slacks=(0.1, 10.0),
-        constraints=("equality", "inequality"),
+        slacks=(10.0,),
+        constraints=("inequality",),
         *,
         scoring="accuracy_log_loss",
         rule="best",
         cv=None,
         max_seconds=None,
+        knots=None,
         **shared,
     ):
         unknown = sorted(set(shared) - set(SHARED))
@@ -163,6 +169,7 @@ class EntropicClassifierCV(EntropicClassifier):
         self.rule = rule
         self.cv = cv
         self.max_seconds = max_seconds
+        self.knots = knots
         for name, parameter in SHARED.items():
             setattr(self, name, shared.get(name, parameter.default))
 
@@ -229,18 +236,27 @@ class EntropicClassifierCV(EntropicClassifier):
         grid = self._grid()
         template = self._candidate(**{name: values[0] for name, values in grid.items()})
         rows, codes, weights = template._prepare(X, y, sample_weight)
-        grid["degree"] = self._degrees(grid, *rows.shape)
+        if sp.issparse(rows) and self.knots is None:
+            grid["n_knots"] = [0]
+        widths = {
+            n_knots: LinearSplines.of(rows, weights, n_knots).n_columns
+            if n_knots
+            else rows.shape[1]
+            for n_knots in grid["n_knots"]
+        }
         candidates = [
-            Candidate(dict(zip(grid, values, strict=True))) for values in product(*grid.values())
+            Candidate(dict(zip(grid, (*expansion, *values), strict=True)))
+            for expansion in self._expansions(grid, widths, rows.shape[0])
+            for values in product(*list(grid.values())[2:])
         ]
-        race = Race(self, candidates)
         if self.cv is None:
-            race.by_leave_one_out(rows, template.classes_, codes, weights, sample_weight)
+            by_leave_one_out(
+                self, candidates, rows, template.classes_, codes, weights, sample_weight
+            )
         else:
-            race.by_folds(rows, template.classes_, codes, weights, sample_weight)
-        table = [candidate.row() for candidate in candidates]
-        self.results_ = {name: np.array([row[name] for row in table]) for name in table[0]}
-        self.best_index_ = self._choice()
+            by_folds(self, candidates, rows, template.classes_, codes, weights, sample_weight)
+        self.results_ = self._table(candidates)
+        self.best_index_ = self._choice(self.results_)
         self.best_params_ = candidates[self.best_index_].chosen
         self.best_score_ = float(self.results_["score"][self.best_index_])
 
@@ -267,28 +283,31 @@ class EntropicClassifierCV(EntropicClassifier):
         checks.check_choice(self.rule, "rule", RULES)
         if self.max_seconds is not None:
             checks.check_number(self.max_seconds, "max_seconds", 0.0, above=True)
-        # a hyperplane alone can be held to directions
-        auto = AUTO_DEGREES if self.monotonic_cst is None else AUTO_DEGREES[:1]
         lists = {name: getattr(self, many) for name, many in SEARCHED.items()}
-        if self.degrees is None:
-            lists["degree"] = auto
+        # a hyperplane of plain features alone can be held to directions
+        most = None if self.monotonic_cst is None else 1
+        for name, auto in (("n_knots", AUTO_KNOTS), ("degree", AUTO_DEGREES)):
+            if lists[name] is None:
+                lists[name] = auto[:most]
         grid = {name: checks.check_list(lists[name], many) for name, many in SEARCHED.items()}
         for values in product(*grid.values()):
             self._candidate(**dict(zip(grid, values, strict=True)))._check_parameters()
-        for name in ("degree", "slack", "C", "bound"):
+        for name in ("n_knots", "degree", "slack", "C", "bound"):
             grid[name] = sorted(grid[name], reverse=name == "slack")
         return grid
 
-    def _choice(self, among=True):
+    def _table(self, candidates):
+        """What is known of the candidates, as ``results_``."""
+        rows = [candidate.row() for candidate in candidates]
+        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def _choice(self, table, among=True):
         """Index of the candidate that the rule takes, among those that reached their optimum.
 
         Left-out scores are those of an optimum; elsewhere they mean little. Where no candidate
         reached its own, all that were judged compete.
         """
-        table = self.results_
         judged = (table["status"] == JUDGED) & among
-        if not np.any(judged):  # the time was up before: what is known is of samples
-            judged = np.isfinite(table["score"]) & among
         if not np.any(judged):
             raise ValueError(
                 "No candidate's left-out scores can be had: its factor does not fit into memory. "
@@ -300,32 +319,39 @@ class EntropicClassifierCV(EntropicClassifier):
         best = int(np.argmax(score))
         if self.rule == "one-standard-error":
             near = np.flatnonzero(score >= score[best] - table["standard_error"][best])
-            order = [table[name] for name in ("degree", "bound", "C", "slack", "constraint")]
-            order[3] = -order[3]
+            names = ("degree", "n_knots", "bound", "C", "slack", "constraint")
+            order = [-table[name] if name == "slack" else table[name] for name in names]
             return min(near, key=lambda index: tuple(column[index] for column in order))
         if self.scoring == "accuracy_log_loss":
             near = np.flatnonzero(score >= score[best] - WIDTH * table["standard_error"][best])
             best = int(near[np.argmin(table["log_loss"][near])])
         return best
 
-    def _degrees(self, grid, n_samples, n_features):
-        """The degrees to try: all that were named, or those whose candidates can be afforded."""
-        if self.degrees is not None:
-            return grid["degree"]
+    def _expansions(self, grid, widths, n_samples):
+        """Knots and degrees to try: all that were named, or those that can be afforded.
+
+        Parameters
+        ----------
+        grid : dict of lists
+        widths : dict
+            From a number of knots to the columns that the features become.
+        n_samples : int
+        """
         most = min(AFFORDABLE, AFFORDABLE_PER_ROW * n_samples)
-        first, *others = grid["degree"]
-        chosen = [first]
-        for degree in others:
-            if self._seconds(grid, degree, n_samples, n_features) > most:
-                break
-            chosen.append(degree)
+        chosen = []
+        for n_knots in grid["n_knots"]:
+            for degree in grid["degree"]:
+                seconds = self._seconds(grid, widths[n_knots], degree, n_samples)
+                if self.degrees is None and degree > grid["degree"][0] and seconds > most:
+                    break
+                chosen.append((n_knots, degree))
         return chosen
 
-    def _seconds(self, grid, degree, n_samples, n_features):
-        """What the candidates of a degree are expected to take."""
-        n_candidates = prod(len(values) for name, values in grid.items() if name != "degree")
-        n_columns = listing_of(n_features, degree, self.interaction_only).n_monomials
-        return expected_seconds(n_samples, n_columns, n_candidates)
+    def _seconds(self, grid, width, degree, n_samples):
+        """What the candidates of a number of knots and a degree are expected to take."""
+        n_columns = listing_of(width, degree, self.interaction_only).n_monomials
+        names = ("constraint", "slack", "C", "bound")
+        return fit_seconds(n_samples, n_columns) * prod(len(grid[name]) for name in names)
 
     def expected_seconds(self, n_samples, n_features):
         """What a search by leave-one-out on dense rows is expected to take.
@@ -340,8 +366,11 @@ class EntropicClassifierCV(EntropicClassifier):
             Seconds, by the number of multiplications: right to about a factor of three.
         """
         grid = self._grid()
-        degrees = self._degrees(grid, n_samples, n_features)
-        return sum(self._seconds(grid, degree, n_samples, n_features) for degree in degrees)
+        widths = {n_knots: n_features * max(n_knots, 1) for n_knots in grid["n_knots"]}
+        return sum(
+            self._seconds(grid, widths[n_knots], degree, n_samples)
+            for n_knots, degree in self._expansions(grid, widths, n_samples)
+        )
 
     def _tell(self, candidate, share):
         """Show what became of a candidate, when asked to."""

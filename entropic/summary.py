@@ -138,6 +138,8 @@ def summary_of(model, n_terms=20, names=None, positive=None):
     """
     towards, sign = _towards(model, positive)
     scaled, raw, share, intercepts = _coefficients(model, sign)
+    if names is not None and model.splines_ is not None:
+        names = model.splines_.names(names)
     return Summary(
         title=repr(model),
         facts=tuple(_facts(model, towards, sign)),
@@ -182,10 +184,8 @@ def _facts(model, towards, sign):
     if len(classes) == 2:
         shown = f"{next(c for c in classes if c != towards[0])}, {towards[0]} (positive)"
     yield "classes", f"{len(classes)}: {shown}" if many else shown
-    n_features, n_terms = model.n_features_in_, model.coef_.shape[1]
-    degree = model.monomials_.degree
-    surface = f", degree {degree}, {n_terms:,} monomials" if degree > 1 else ""
-    yield "features", f"{n_features:,}{surface}"
+    said = surface(model)
+    yield "features", f"{model.n_features_in_:,}" + (f", {said}" if said else "")
     if model.monomials_.centre_ is not None:
         yield "raw units", "those of products of features less their means"
     if "best_params_" in vars(model):
@@ -195,6 +195,15 @@ def _facts(model, towards, sign):
     yield "uncertain", uncertain(model, sign)
     if said := _left_out(model):
         yield "left out", said
+
+
+def surface(model):
+    """Which surface a model is, in words; None for a hyperplane of the features."""
+    degree, splines = model.monomials_.degree, model.splines_
+    if degree == 1 and splines is None:
+        return None
+    of_splines = "" if splines is None else f" of splines in {splines.n_columns:,} columns"
+    return f"degree {degree}{of_splines}, {model.coef_.shape[1]:,} monomials"
 
 
 def ending_lines(model, n_rows=None):

@@ -23,6 +23,7 @@ ORDER = [
     ["entropic.batch_fit"],
     ["entropic.classifier"],
     ["entropic.candidates"],
+    ["entropic.expansions"],
     [
         "entropic.model_selection",
         "entropic.separation",

@@ -145,8 +145,8 @@ def test_names_in_a_file_say_nothing_of_where_classes_live(content):
 
 def test_every_class_that_a_file_may_hold_has_the_name_it_was_given():
     assert set(_classes) == {
-        "EntropicClassifier", "EntropicClassifierCV", "Monomials", "Preprocessing", "Labels",
-        "Dialect", "TableEncoder", "IndexedEncoder", "NumberColumn", "WordColumn",
+        "EntropicClassifier", "EntropicClassifierCV", "LinearSplines", "Monomials", "Preprocessing",
+        "Labels", "Dialect", "TableEncoder", "IndexedEncoder", "NumberColumn", "WordColumn",
         "GroupKFold", "KFold",
         "LeaveOneOut", "ShuffleSplit", "StratifiedGroupKFold", "StratifiedKFold",
         "StratifiedShuffleSplit", "TimeSeriesSplit",

@@ -1,6 +1,7 @@
 """EntropicClassifierCV: it judges as it says, chooses by its rule, and is its own choice."""
 
 import inspect
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,24 +19,24 @@ from sklearn.model_selection import (
     train_test_split,
 )
 
-from entropic import (
-    EntropicClassifier,
-    EntropicClassifierCV,
-    candidates,
-    load_model,
-    model_selection,
-)
-from entropic.candidates import expected_seconds
+from entropic import EntropicClassifier, EntropicClassifierCV, load_model, model_selection
+from entropic.expansions import fit_seconds
 from entropic.model_selection import AUTO_DEGREES
 from entropic.uncertainty import leave_one_out
 from entropic.uncertainty.scoring import SCORINGS, sigmoid
 
-FIVE = ("degree", "bound", "C", "slack", "constraint")
+SEARCHED = ("n_knots", "degree", "bound", "C", "slack", "constraint")
 
 
 def small_search(**options):
-    settings = {"degrees": [1, 2], "bounds": [0.3, 3.0], "slacks": [0.1], **options}
-    return EntropicClassifierCV(**settings)
+    settings = {
+        "knots": [0],
+        "degrees": [1, 2],
+        "bounds": [0.3, 3.0],
+        "slacks": [0.1],
+        "constraints": ["equality", "inequality"],
+    }
+    return EntropicClassifierCV(**{**settings, **options})
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_it_is_the_best_candidate_fitted_on_all_rows(circles, searched):
 def test_results_have_a_row_for_every_candidate(searched):
     assert len(searched.results_["score"]) == 2 * 2 * 1 * 2
     assert {len(column) for column in searched.results_.values()} == {8}
-    assert {searched.results_[name][searched.best_index_] for name in FIVE} == set(
+    assert {searched.results_[name][searched.best_index_] for name in SEARCHED} == set(
         searched.best_params_.values()
     )
     assert searched.best_score_ == searched.results_["score"][searched.best_index_]
@@ -73,7 +74,7 @@ def test_left_out_scores_are_those_of_each_candidates_own_fit(circles, searched)
     X, y = circles
     table = searched.results_
     for index in range(len(table["score"])):
-        chosen = {name: table[name][index].item() for name in FIVE}
+        chosen = {name: table[name][index].item() for name in SEARCHED}
         model = EntropicClassifier(**chosen, tol=1e-12).fit(X, y)
         value, _ = SCORINGS["neg_log_loss"](model.loo_decision_, y == 1, np.ones(len(y)))
         assert table["log_loss"][index] == pytest.approx(-value, abs=2e-3)
@@ -145,16 +146,19 @@ def test_the_best_is_taken(circles):
 
 def test_ties_of_accuracy_within_half_its_error_are_broken_by_log_loss():
     X, y = make_moons(200, noise=0.35, random_state=2)
-    searched = EntropicClassifierCV(degrees=[1, 2, 3]).fit(X, y)
-    table = searched.results_
+    searched = small_search(degrees=[1, 2, 3], bounds=[0.1, 0.3, 1.0, 3.0], slacks=[0.1, 10.0])
+    searched.fit(X, y)
+    judged = searched.results_["status"] == "judged"
+    table = {name: column[judged] for name, column in searched.results_.items()}
     accuracy = table["score"]
     assert np.allclose(accuracy * len(y), np.rint(accuracy * len(y)))
     best = accuracy.max()
     near = accuracy >= best - 0.5 * np.sqrt(best * (1 - best) / len(y))
     assert 1 < near.sum() < len(near)
-    assert table["log_loss"][searched.best_index_] == table["log_loss"][near].min()
+    chosen = searched.results_["log_loss"][searched.best_index_]
+    assert chosen == table["log_loss"][near].min()
     # neither half of the rule decides alone
-    assert accuracy[searched.best_index_] < best
+    assert searched.best_score_ < best
 
 
 @pytest.mark.parametrize(("shift", "unit"), [(1.0, 1.0), (0.3, 1e-6), (5.0, 1e8)])
@@ -215,7 +219,7 @@ def test_folds_judge_held_out_scores(circles, cv):
     X, y = circles
     model = small_search(cv=cv, scoring="accuracy").fit(X, y)
     index = model.best_index_
-    chosen = {name: model.results_[name][index].item() for name in FIVE}
+    chosen = {name: model.results_[name][index].item() for name in SEARCHED}
     predicted = cross_val_predict(EntropicClassifier(**chosen), X, y, cv=cv)
     assert model.results_["score"][index] == pytest.approx(np.mean(predicted == y))
 
@@ -256,16 +260,16 @@ def test_values_of_any_sequence_become_plain(circles):
 
 
 def test_directions_allow_hyperplanes_only(circles):
-    model = small_search(degrees=None, monotonic_cst=[1, 0]).fit(*circles)
-    assert set(model.results_["degree"]) == {1}
+    model = small_search(degrees=None, knots=None, monotonic_cst=[1, 0]).fit(*circles)
+    assert set(model.results_["degree"]) == {1} and set(model.results_["n_knots"]) == {0}
 
 
 def test_automatic_degrees_stop_where_they_take_too_long(monkeypatch):
     X, y = make_classification(150, 8, random_state=0)  # degrees of 8, 44, 164, 494, ... monomials
-    options = dict(bounds=[0.3], slacks=[0.1], constraints=["equality"])
+    options = dict(knots=[0], bounds=[0.3], slacks=[0.1], constraints=["equality"])
     model = EntropicClassifierCV(**options)
     assert list(model.fit(X, y).results_["degree"]) == list(AUTO_DEGREES)  # columns cost little
-    monkeypatch.setattr(model_selection, "AFFORDABLE", expected_seconds(150, 500, 1))
+    monkeypatch.setattr(model_selection, "AFFORDABLE", fit_seconds(150, 500))
     assert list(model.fit(X, y).results_["degree"]) == [1, 2, 3, 4]
     assert list(clone(model).set_params(degrees=[5]).fit(X, y).results_["degree"]) == [5]
 
@@ -304,51 +308,47 @@ def test_bad_searches_are_named(circles, options, message):
         small_search(**options).fit(*circles)
 
 
-def test_few_candidates_go_on_from_a_sample_to_all_rows():
-    """Those that do are judged as if nothing had been sampled, and the choice is among them."""
-    X, y = make_classification(600, 20, n_informative=6, random_state=3)
-    model = EntropicClassifierCV(degrees=[1, 2]).fit(X, y)
+def test_wider_boxes_and_higher_degrees_are_tried_until_they_do_worse():
+    """Worse in both figures than the one before; what was judged is as if all had been."""
+    X, y = make_classification(300, 8, n_informative=3, flip_y=0.2, random_state=3)
+    bounds = [0.1, 0.3, 1.0, 3.0, 10.0]
+    table = EntropicClassifierCV(knots=[0], bounds=bounds).fit(X, y).results_
+    every = EntropicClassifierCV(knots=[0], degrees=range(1, 7), bounds=bounds).fit(X, y).results_
+    judged = table["status"] == "judged"
+    for name in ("score", "log_loss"):
+        np.testing.assert_allclose(table[name][judged], every[name][: len(judged)][judged])
+    assert np.all(np.isnan(table["score"][~judged]))
+    assert set(table["status"]) == {"judged", "dropped", "skipped"}
+    for degree in np.unique(table["degree"][table["status"] != "skipped"]):
+        of_degree = table["degree"] == degree
+        score, loss = table["score"][of_degree], table["log_loss"][of_degree]
+        worse = (np.diff(score) < 0) & (np.diff(loss) > 0)
+        n_judged = np.argmax(worse) + 2 if worse.any() else len(bounds)
+        assert np.array_equal(np.isfinite(score), np.arange(len(bounds)) < n_judged)
+    best = [
+        (np.nanmax(table["score"][own]), np.nanmin(table["log_loss"][own]))
+        for degree in AUTO_DEGREES
+        if np.any(own := judged & (table["degree"] == degree))
+    ]
+    falls = [b[0] < a[0] and b[1] > a[1] for a, b in pairwise(best)]
+    assert falls == [False] * (len(falls) - 1) + [True]
+
+
+def test_splines_are_tried_beside_plain_features():
+    """A curve in one feature is found by splines of degree 1."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, (400, 6))
+    y = np.cos(2 * X[:, 0]) + 0.3 * X[:, 1] > rng.normal(scale=0.2, size=400)
+    model = EntropicClassifierCV().fit(X, y)
+    assert set(model.results_["n_knots"]) == {0, 6}
+    assert model.best_params_["n_knots"] == 6 and model.best_params_["degree"] == 1
     table = model.results_
-    assert set(table["status"][table["degree"] == 1]) == {"judged"}  # too cheap for a sample
-    wide = table["degree"] == 2
-    assert set(table["status"][wide]) == {"judged", "dropped"}
-    assert np.all(table["n_rows"][table["status"] == "judged"] == 600)
-    assert np.all(table["n_rows"][table["status"] == "dropped"] == 200)
-    assert table["status"][model.best_index_] == "judged"
-    for row in np.flatnonzero(wide & (table["status"] == "judged")):
-        chosen = {name: table[name][row].item() for name in FIVE}
-        fitted = EntropicClassifier(**chosen, tol=1e-12).fit(X, y)
-        right = (fitted.loo_decision_ > 0) == y
-        assert table["score"][row] == pytest.approx(right.mean(), abs=3.5 / 600)
+    assert model.best_score_ > np.nanmax(table["score"][table["n_knots"] == 0]) + 0.02
+    model = EntropicClassifierCV().fit(sp.csr_array(X), y)
+    assert set(model.results_["n_knots"]) == {0}
 
 
-def test_rows_outside_the_sample_are_judged_by_a_fit_without_them(monkeypatch):
-    monkeypatch.setattr(candidates, "WORTH_SAMPLING", 0.0)
-    monkeypatch.setattr(candidates, "FINALISTS", 1)
-    X, y = make_classification(400, 5, n_informative=3, flip_y=0.3, random_state=0)
-    sample = candidates._sample(y == 1, np.ones(400), 133)
-    model = small_search(degrees=[1], standardize=False).fit(X, y)
-    table = model.results_
-    dropped = np.flatnonzero(table["status"] == "dropped")
-    assert len(dropped) == 3
-    for row in dropped:
-        chosen = {name: table[name][row].item() for name in FIVE}
-        part = EntropicClassifier(**chosen, standardize=False, tol=1e-12).fit(X[sample], y[sample])
-        scores = part.decision_function(X)
-        scores[sample] = part.loo_decision_
-        assert table["score"][row] == pytest.approx(np.mean((scores > 0) == y), abs=1.5 / 400)
-
-
-def test_a_sample_holds_both_classes_and_rows_of_weight():
-    positive = np.arange(2000) < 12
-    rows = np.where(np.arange(2000) % 3 > 0, 1.0, 0.0)
-    chosen = candidates._sample(positive, rows, 300)
-    assert np.all(rows[chosen] > 0) and len(np.unique(chosen)) == len(chosen)
-    assert np.sum(positive[chosen]) == 8  # all there are
-    assert 180 < len(chosen) < 320
-
-
-def test_time_that_is_up_ends_with_the_best_so_far(monkeypatch, circles):
+def test_time_that_is_up_ends_with_the_best_so_far(circles):
     X, y = circles
     with pytest.raises(ValueError, match="max_seconds"):
         small_search(max_seconds=0).fit(X, y)
@@ -358,12 +358,6 @@ def test_time_that_is_up_ends_with_the_best_so_far(monkeypatch, circles):
     assert model.predict(X).shape == y.shape
     folds = small_search(max_seconds=1e-9, cv=3).fit(X, y).results_["status"]
     assert list(folds) == ["judged"] + ["not tried"] * 7
-    # over before anything was fitted on all rows
-    monkeypatch.setattr(candidates, "WORTH_SAMPLING", 0.0)
-    X, y = make_moons(300, noise=0.3, random_state=0)
-    model = small_search(max_seconds=1e-9).fit(X, y)
-    assert list(model.results_["status"]) == ["judged on a sample"] + ["not tried"] * 7
-    assert model.best_index_ == 0 and model.converged_
 
 
 def test_batches_are_searched_on_a_sample_and_fitted_on_all(circles, monkeypatch):
@@ -412,11 +406,11 @@ def test_everything_a_candidate_shares_is_handed_on():
     shared = {
         name: value
         for name, value in EntropicClassifier().get_params().items()
-        if name not in (*FIVE, "warm_start")
+        if name not in (*SEARCHED, "warm_start")
     }
     parameters = EntropicClassifierCV().get_params()
     assert shared == {name: parameters[name] for name in shared}
-    assert not {*FIVE, "warm_start"} & set(parameters)
+    assert not {*SEARCHED, "warm_start"} & set(parameters)
     model = EntropicClassifierCV(tol=1e-5, margin=0.1)
     assert model.tol == 1e-5 and model.get_params()["margin"] == 0.1
     assert "certainty" in inspect.signature(EntropicClassifierCV).parameters
@@ -437,10 +431,14 @@ def test_saved_and_loaded(searched, circles, tmp_path):
 def test_neighbours_in_the_grid_start_each_other():
     """Alone, candidates of little slack take 20 to 80 reads of the data; a neighbour saves most."""
     X, y = make_moons(300, noise=0.1, random_state=42)
-    table = EntropicClassifierCV(degrees=[3], slacks=[1e-3, 0.1, 10.0]).fit(X, y).results_
+    settings = dict(knots=[0], degrees=[3], bounds=[0.1, 0.3], slacks=[1e-3, 0.1, 10.0])
+    settings["constraints"] = ["equality", "inequality"]
+    table = EntropicClassifierCV(**settings).fit(X, y).results_
     assert np.all(table["converged"])
     alone = [
-        EntropicClassifier(**{name: table[name][row].item() for name in FIVE}).fit(X, y).n_sweeps_
+        EntropicClassifier(**{name: table[name][row].item() for name in SEARCHED})
+        .fit(X, y)
+        .n_sweeps_
         for row in np.flatnonzero(table["slack"] == 1e-3)
     ]
     assert np.mean(table["n_sweeps"][table["slack"] == 1e-3]) < np.mean(alone) / 2

@@ -19,6 +19,7 @@ DISPLAYS = ("surface", "scores", "risk", "reliability", "convergence")
 DEFAULTS = {
     "degree": 1,
     "interaction_only": False,
+    "n_knots": 0,
     "bound": 2.0,
     "C": 1.0,
     "constraint": "inequality",
@@ -252,6 +253,7 @@ def _add_estimator(parser):
 
     add("degree", type=int, help="of the separating polynomial")
     add("interaction_only", action="store_true", help="no powers of a single feature")
+    add("n_knots", "--knots", type=int, metavar="KNOTS", help="splines of each feature; 0 for none")
     add("bound", type=float, help="half-width of the box of the scaled coefficients")
     add("C", type=float, help="weight of the data against the coefficients' entropy")
     add("constraint", choices=CONSTRAINTS, help="margins equal, or at least, their value")

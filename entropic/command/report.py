@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from entropic.summary import ending_lines, uncertain
+from entropic.summary import ending_lines, surface, uncertain
 
 from .cells import listed
 from .encoding import TableEncoder
@@ -138,8 +138,8 @@ def column_line(encoder):
 
 def fit_lines(classifier, n_rows):
     """The lines on how the solver ended."""
-    if (degree := classifier.monomials_.degree) > 1:
-        yield "surface", f"degree {degree}, {classifier.coef_.shape[1]:,} monomials"
+    if said := surface(classifier):
+        yield "surface", said
     yield from ending_lines(classifier, n_rows)
     yield "uncertain", uncertain(classifier)
 

@@ -85,25 +85,30 @@ def _bar(verbose):
 
 
 def choice_lines(search):
-    """The lines on what a search chose, and the best of each degree beside it."""
-    table = search.results_
-    degree = search.best_params_["degree"]
-    yield "chosen", f"degree {degree}, {_settings(table, search.best_index_)}"
-    yield "left out", _left_out(table, search.best_index_)
-    for other in np.unique(table["degree"]):
-        judged = (table["degree"] == other) & np.isfinite(table["score"])
-        if other != degree and np.any(judged):
-            best = search._choice(judged)
-            yield f"degree {other}", f"{_left_out(table, best)} with {_settings(table, best)}"
+    """The lines on what a search chose, and the best of each other expansion beside it."""
+    table, chosen = search.results_, search.best_index_
+    yield "chosen", f"{_expansion(table, chosen)}, {_settings(table, chosen)}"
+    yield "left out", _left_out(table, chosen)
+    for n_knots, degree in dict.fromkeys(zip(table["n_knots"], table["degree"], strict=True)):
+        own = (table["n_knots"] == n_knots) & (table["degree"] == degree)
+        judged = own & np.isfinite(table["score"])
+        if not own[chosen] and np.any(judged):
+            best = search._choice(table, judged)
+            yield _expansion(table, best), f"{_left_out(table, best)} with {_settings(table, best)}"
     status = table["status"].tolist()
-    said = f"{len(status)} settings, {status.count(JUDGED)} of them on all rows"
+    said = f"{len(status)} settings, {status.count(JUDGED)} of them judged"
     if dropped := status.count(DROPPED):
-        said += f", {dropped} dropped after a sample"
+        said += f", {dropped} of wider boxes dropped"
     if skipped := status.count(SKIPPED):
         said += f", {skipped} of higher degrees skipped"
     if unjudged := status.count(UNJUDGED):
         said += f", {unjudged} not judged for want of memory"
     yield "tried", said
+
+
+def _expansion(table, row):
+    knots = table["n_knots"][row]
+    return f"degree {table['degree'][row]}" + (f", {knots} knots" if knots else "")
 
 
 def _settings(table, row):

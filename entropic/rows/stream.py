@@ -83,6 +83,11 @@ class Batches:
     may_be_empty : bool
         Whether there may be no rows at all.
 
+    Attributes
+    ----------
+    transform : callable or None
+        Applied to the X of every batch once it is checked; may be set between two reads.
+
     Raises
     ------
     ValueError
@@ -99,7 +104,7 @@ class Batches:
             raise ValueError(f"batches must be an iterable or a function, not {batches!r}.")
         self._batches, self._check_columns = batches, check_columns
         self._checked, self._may_be_empty = checked, may_be_empty
-        self._n_rows = None
+        self._n_rows, self.transform = None, None
 
     def parts(self, encode):
         """The parts, each read while the one before is worked on.
@@ -167,6 +172,8 @@ class Batches:
         if not self._checked:
             checks.check_finite(X, "X")
             checks.check_labels(y)
+        if self.transform is not None:
+            X = self.transform(X)
         y = column_or_1d(y)
         if len(y) != X.shape[0]:
             raise ValueError(f"y has {len(y)} labels for {X.shape[0]} rows; give one a row.")
