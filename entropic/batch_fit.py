@@ -85,7 +85,6 @@ class BatchFitMixin:
         self.splines_ = None
         if self.n_knots:
             X, _, weights = sample_of(batches, SAMPLE_ROWS, SAMPLE_ENTRIES)
-            weights = np.ones(1) if weights is None else weights
             self.splines_ = LinearSplines.of(X, weights, self.n_knots)
             batches.transform = self.splines_.transform
 

@@ -11,7 +11,7 @@ SELECTION = "sklearn.feature_selection._base"
 
 
 class Coefficients:
-    """The attribute ``coef_``, which has a column a monomial at degree 2 and above, and with splines.
+    """The attribute ``coef_``, which has a column a monomial above degree 1, and with splines.
 
     ``SelectFromModel``, ``RFE`` and ``RFECV`` take it for one a feature and end in an IndexError.
     They look for ``feature_importances_`` where there is no ``coef_``, so that they alone are told

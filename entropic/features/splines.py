@@ -40,7 +40,7 @@ class LinearSplines:
         Parameters
         ----------
         X : float array of shape (n_samples, n_features)
-        weights : array of shape (n_samples,) or (1,)
+        weights : array of shape (n_samples,) or (1,), or None
         n_knots : int
 
         Returns
@@ -57,7 +57,8 @@ class LinearSplines:
                 "n_knots needs dense rows, since splines of a zero are not zero, and X is sparse; "
                 "use n_knots=0 or X.toarray()."
             )
-        X = X[np.broadcast_to(weights > 0, len(X))]
+        if weights is not None:
+            X = X[np.broadcast_to(weights > 0, len(X))]
         chosen = [_knots(np.unique(column), n_knots) for column in X.T]
         counts = np.array([len(knots) for knots in chosen])
         return cls(np.concatenate(chosen).astype(np.float64), counts)

@@ -68,6 +68,7 @@ def test_a_hyperplane_of_splines_is_a_sum_of_curves():
 
 
 @pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_coefficients_are_of_the_splines_monomials(degree, tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     X = X[:, :4]
@@ -127,3 +128,26 @@ def test_sparse_rows_have_no_splines():
     X, y = make_moons(30, random_state=0)
     with pytest.raises(ValueError, match="n_knots needs dense rows"):
         EntropicClassifier(n_knots=5).fit(sp.csr_array(X), y)
+
+
+def test_importances_and_terms_are_those_of_the_features():
+    X, y = make_moons(100, noise=0.2, random_state=0)
+    model = EntropicClassifier(2, n_knots=4).fit(X, y)
+    sizes = np.abs(model.scaled_coef_[0])
+    factors = model.monomials_.factors()
+    own = np.zeros(2)
+    for size, columns in zip(sizes, factors, strict=True):
+        for column in columns:
+            own[column // 4] += size / len(columns)
+    assert_allclose(model.feature_importances_, own / own.sum(), rtol=1e-12)
+    assert "degree 2 of splines in 8 columns, 44 monomials" in str(model.summary())
+    assert model.summary().to_frame()["term"].str.startswith("x0[").any()
+
+
+def test_several_classes_share_the_knots():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, (300, 2))
+    y = np.digitize(np.abs(X[:, 0]), [1.0, 2.0])
+    model = EntropicClassifier(n_knots=7).fit(X, y)
+    assert model.score(X, y) > 0.9 > EntropicClassifier().fit(X, y).score(X, y) + 0.2
+    assert model.coef_.shape == (3, 14)
