@@ -8,6 +8,9 @@ Every method sees the same rows and folds (data_sets.py; at most 2,000 rows a se
 is kept of a fold are its scores, probabilities and time, from which all figures follow; the cache
 is forgotten where scikit-learn, or for our own methods the package's source, has changed. On a
 busy machine compare the seconds of the processor, with OMP_NUM_THREADS=1 for all methods alike.
+
+Of our own methods it is also kept how often the bands of a certainty err on the rows held out, and
+how often their own count says, by left-out scores of the training rows.
 """
 
 from __future__ import annotations
@@ -33,11 +36,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import entropic
+from entropic.uncertainty.band import certainty_band
+from entropic.uncertainty.ranking import Ranking
 
 ROOT = Path(__file__).parent.parent
 CACHE = ROOT / "bench" / ".accuracy"
 N_FOLDS = 5
 N_BINS = 10
+CERTAINTIES = (0.95, 0.99)
 
 
 def scaled(model):
@@ -77,6 +83,7 @@ def measured(name, method, X, y):
     """Held-out scores and probabilities of every row, its fold, and the seconds of each fit."""
     scores, chance = np.full((2, len(y)), np.nan)
     fold, seconds, processor, chosen = np.empty(len(y), dtype=int), [], [], []
+    bands = []
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     for number, (train, test) in enumerate(folds.split(X, y)):
         model = METHODS[method]()
@@ -92,6 +99,8 @@ def measured(name, method, X, y):
         if hasattr(model, "predict_proba"):
             chance[test] = model.predict_proba(X[test])[:, 1]
         chosen.append(getattr(model, "best_params_", {}))
+        if method in OURS:
+            bands.append(outside_bands(model, y[train], scores[test], y[test]))
     return {
         "scores": scores.tolist(),
         "chance": chance.tolist(),
@@ -99,7 +108,24 @@ def measured(name, method, X, y):
         "seconds": seconds,
         "processor": processor,
         "chosen": chosen,
+        "bands": bands,
     }
+
+
+def outside_bands(model, y, new_scores, new_y):
+    """Shares of the rows that are wrong outside the band of each certainty: left out, and new."""
+    scores = model.loo_decision_
+    ranking = Ranking.of(scores, y == 1, np.ones(1))
+    shares = []
+    for certainty in CERTAINTIES:
+        lower, upper = certainty_band(ranking, certainty)
+        shares.append(
+            [
+                np.mean(np.where(truth == 1, of <= lower, of >= upper))
+                for of, truth in ((scores, y), (new_scores, new_y))
+            ]
+        )
+    return shares
 
 
 def cached(name, method, again):
@@ -145,7 +171,19 @@ def figures(kept, y):
         "ECE": calibration_error(chance, y) if sure else np.nan,
         "seconds": np.mean(kept["seconds"]),
         "processor": np.mean(kept["processor"]),
+        **band_figures(kept),
     }
+
+
+def band_figures(kept):
+    """The means of those shares over the folds."""
+    if not kept.get("bands"):
+        return {}
+    counted, found = np.mean(kept["bands"], axis=0).T
+    named = {}
+    for certainty, one, other in zip(CERTAINTIES, counted, found, strict=True):
+        named |= {f"counted {certainty:g}": one, f"found {certainty:g}": other}
+    return named
 
 
 def calibration_error(chance, y):
@@ -160,6 +198,9 @@ def summary(table, against):
     accuracy = table["accuracy"].unstack("method")
     methods = accuracy.columns
     means = table.groupby("method").mean().loc[methods]
+    for certainty in CERTAINTIES:  # how often bands err, in units of what their count says
+        found, counted = (means.pop(f"{name} {certainty:g}") for name in ("found", "counted"))
+        means[f"band {certainty:g}"] = found / counted
     for name in ("seconds", "processor"):  # of all fits together
         means[f"{name}, total"] = table[name].groupby("method").sum() * N_FOLDS
     means["rank"] = accuracy.rank(axis=1, ascending=False).mean()

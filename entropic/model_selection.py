@@ -56,7 +56,7 @@ SHARED = {
 WIDTH = 0.5
 # Seconds that the candidates of a degree may be expected to take for it to be tried by default, and
 # seconds a row: few rows cannot tell what so much time would find.
-AFFORDABLE, AFFORDABLE_PER_ROW = 3.0, 0.0016
+AFFORDABLE, AFFORDABLE_PER_ROW = 5.0, 0.003
 
 
 # The kinds of folds that a saved search may have been told to use.
