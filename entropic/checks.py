@@ -153,6 +153,25 @@ def check_classes(classes):
     return np.unique(classes)
 
 
+def two_labels(y):
+    """The classes in rising order and the place of each row's, where a look at y shows them.
+
+    Returns None for all that scikit-learn had better look at: objects, numbers with a fraction, and
+    labels that are not exactly two.
+    """
+    if y.ndim != 1 or y.dtype.kind not in "biufUS" or not len(y):
+        return None
+    first = y == y[0]
+    place = int(np.argmin(first))
+    second = y == y[place]
+    if place == 0 or np.count_nonzero(first) + np.count_nonzero(second) != len(y):
+        return None
+    classes = np.sort(y[[0, place]])
+    if y.dtype.kind == "f" and not np.all(classes == np.rint(classes)):
+        return None
+    return classes, (second if classes[1] == y[place] else first).view(np.int8)
+
+
 def check_class_weight(class_weight, classes, weight):
     """What multiplies the weights of each class: "balanced" gives every class the same total.
 

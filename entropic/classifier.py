@@ -248,7 +248,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         """
         # a decorator would take the place of the caller in warnings
         with all_or_nothing(self), one_library_thread:
-            X, codes, weights = self._prepare(X, y, sample_weight)
+            X, codes, weights = self._prepare(X, y, sample_weight, by_moments=True)
             design = self._design(X, weights)
             starts = self._starts(design.n_features)
             fits, self.n_sweeps_ = self._fit_each(
@@ -264,10 +264,14 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
             self._learn_uncertainty(learned, codes, sample_weight)
         return self
 
-    def _prepare(self, X, y, sample_weight):
-        """Checked rows, the place of each one's class in ``classes_``, and their weights."""
+    def _prepare(self, X, y, sample_weight, by_moments=False):
+        """Checked rows, the place of each one's class in ``classes_``, and their weights.
+
+        With ``by_moments`` numbers that are not finite are left to the moments to find, where the
+        columns are standardised: that saves a read of them.
+        """
         self._check_parameters()
-        X, y = self._check_training_data(X, y)
+        X, y = self._check_training_data(X, y, by_moments)
         self.classes_, codes = self._encode(y)
         return X, codes, self._weights(codes, sample_weight, X.shape[0])
 
@@ -318,7 +322,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         loss = Loss(float(self.slack), self.constraint == "inequality")
         sweep = Sweep(
             design,
-            Target.of(loss, np.where(positive, 1, -1), weights, self.margin),
+            Target.of(loss, 2 * positive.view(np.int8) - 1, weights, self.margin),
             effective_threads(self.n_jobs, design.rows.n_entries),
             kernels,
         )
@@ -358,10 +362,12 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
             1 / float(self.C),
         )
 
-    def _check_training_data(self, X, y):
+    def _check_training_data(self, X, y, by_moments=False):
         checks.check_mask(X, "X")
         checks.check_labels(y)
         X, y = validate_data(self, X, y, **_READING)
+        if by_moments and not sp.issparse(X) and self.standardize:
+            return checks.as_float(X, "X"), y
         return self._numbers(X), y
 
     def _numbers(self, X):
@@ -370,6 +376,9 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         return X
 
     def _encode(self, y):
+        found = checks.two_labels(y)
+        if found is not None:
+            return found
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -380,6 +389,8 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         weights = checks.check_per_sample(
             sample_weight, n_samples, "sample_weight", default=1.0, sign=True
         )
+        if len(weights) == 1 and self.class_weight is None:
+            return weights
         shares = np.bincount(codes, np.broadcast_to(weights, n_samples), len(self.classes_))
         factors = checks.check_class_weight(self.class_weight, self.classes_, shares)
         return weights if np.all(factors == 1) else weights * factors[codes]

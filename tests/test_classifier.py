@@ -18,7 +18,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from entropic import EntropicClassifier
+from entropic import EntropicClassifier, checks
 from entropic.features import monomials, scaling
 from entropic.rows import memory, rows_of
 
@@ -596,3 +596,38 @@ def test_more_columns_than_memory_holds_are_refused_beforehand(monkeypatch):
     X = sp.csr_matrix(([1.0, 2.0], ([0, 1], [0, 10**9 - 1])), shape=(2, 10**9))
     with pytest.raises(ValueError, match=r"1000000000 columns .* 128 GB of memory"):
         EntropicClassifier().fit(X, [0, 1])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([3, 1, 1, 3, 1]),
+        np.array([True, False, True, True]),
+        np.array([1.0, -1.0, -1.0]),
+        np.array(["b", "a", "ab", "b"])[[0, 1, 3]],
+        np.array([2**62, -(2**62)]),
+    ],
+    ids=str,
+)
+def test_two_labels_are_told_by_comparisons(y):
+    classes, codes = checks.two_labels(y)
+    expected = np.unique(y, return_inverse=True)
+    assert_array_equal(classes, expected[0])
+    assert_array_equal(codes, expected[1])
+    assert classes.dtype == y.dtype
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([1, 1]),
+        np.array([1, 2, 3]),
+        np.array([0.5, 1.0]),
+        np.array(["a", "b"], dtype=object),
+        np.array([[1, 2]]),
+        np.array([]),
+    ],
+    ids=str,
+)
+def test_what_is_not_plainly_two_labels_is_left_to_scikit_learn(y):
+    assert checks.two_labels(y) is None

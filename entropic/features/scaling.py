@@ -65,6 +65,8 @@ class StoredRows:
     weights : array of shape (n_samples,) or (1,)
     n_jobs : int or None
         Threads, as the classifier's.
+    names : array of str or None
+        Of the features, for messages.
 
     Attributes
     ----------
@@ -74,14 +76,17 @@ class StoredRows:
         The unit of rounding in which the rows are stored.
     """
 
-    def __init__(self, X, weights, n_jobs=None):
-        self.example, self.weights, self.n_jobs = X, weights, n_jobs
+    def __init__(self, X, weights, n_jobs=None, names=None):
+        self.example, self.weights, self.n_jobs, self.names = X, weights, n_jobs, names
         self.precision = np.finfo(X.dtype).eps
 
     def moments(self, monomials=None):
         """Weighted mean and variance of every feature, or of every monomial."""
         rows = rows_of(self.example) if monomials is None else monomials.rows(self.example)
-        return sweeps.moments(rows, self.weights, effective_threads(self.n_jobs, rows.n_entries))
+        found = sweeps.moments(rows, self.weights, effective_threads(self.n_jobs, rows.n_entries))
+        if monomials is None and not np.all(np.isfinite(found)):
+            checks.check_finite(self.example, "X", self.names)
+        return found
 
     def products(self, listing):
         """How many products sparse rows have in all, as a float."""
@@ -110,7 +115,7 @@ def design_of(X, weights, monomials, *, scaled, constant, n_jobs=None, names=Non
     """
     if scaled and monomials.degree > 1 and sp.issparse(X):
         X = limits.stored(X)  # the same model as of dense rows: centred features have no zeros
-    source = StoredRows(X, weights, n_jobs)
+    source = StoredRows(X, weights, n_jobs, names)
     return recipe_of(source, monomials, scaled=scaled, constant=constant, names=names).design(X)
 
 

@@ -13,6 +13,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+# A squared distance of shift and mean, in variances, that costs two digits.
+FAR = 100.0
+
 
 def _part(array, start, stop):
     """Rows ``start:stop`` of a per-sample array, which may have length one for all samples."""
@@ -290,7 +293,7 @@ def quadratic_forms(rows, root, n_threads=1):
 
 
 def moments(rows, weights, n_threads=1):
-    """Weighted mean and variance of every column, in two reads.
+    """Weighted mean and variance of every column, in one read or two.
 
     Parameters
     ----------
@@ -300,14 +303,21 @@ def moments(rows, weights, n_threads=1):
     -------
     mean, variance : arrays of shape (n_columns,)
     """
+    shift = np.zeros(rows.n_columns)
+    if rows.columns is None and rows.n_samples:
+        middle = rows.n_samples // 2
+        shift = rows.block(middle, middle + 1)[0]
+    mean, variance, squares = _moments_less(rows, weights, shift)
+    if not np.all((mean - shift) ** 2 <= FAR * squares):
+        # squares have lost digits to a shift far from the mean
+        mean, variance, _ = _moments_less(rows, weights, mean)
+    return mean, variance
+
+
+def _moments_less(rows, weights, shift):
+    """Mean and variance from sums of what a shift leaves: exact in a column that is the shift."""
     total = float(weights[0]) * rows.n_samples if len(weights) == 1 else float(weights.sum())
-    mean = np.zeros(rows.n_columns)
-    for start, stop in rows.ranges():
-        share = np.broadcast_to(_part(weights, start, stop), stop - start) / total
-        mean += rows.block(start, stop).T @ share
-    # the second read also sums what rounding left of the mean, which a constant column would
-    # show as a deviation
-    variance, drift, filled = np.zeros((3, rows.n_columns))
+    squares, drift, filled = np.zeros((3, rows.n_columns))
     everything = 0.0
     for start, stop in rows.ranges():
         block = rows.block(start, stop)
@@ -317,17 +327,18 @@ def moments(rows, weights, n_threads=1):
             block = block.copy()
             block.sum_duplicates()
             entries = np.repeat(share, np.diff(block.indptr))
-            left = block.data - mean[block.indices]
-            for sums, terms in ((variance, left**2), (drift, left), (filled, 1.0)):
+            left = block.data - shift[block.indices]
+            for sums, terms in ((squares, left**2), (drift, left), (filled, 1.0)):
                 sums += np.bincount(block.indices, entries * terms, minlength=rows.n_columns)
             # in the order of a full column's entries, so that nothing is absent from it
             everything += np.bincount(np.zeros(stop - start, dtype=np.intp), share)[0]
         else:
-            left = block - mean
+            left = block - shift
             drift += left.T @ share
-            variance += np.square(left, out=left).T @ share
+            squares += np.square(left, out=left).T @ share
     if rows.columns is not None:
         absent = everything - filled
-        drift -= absent * mean
-        variance += absent * mean**2
-    return mean + drift, np.maximum(variance - drift**2, 0.0)
+        drift -= absent * shift
+        squares += absent * shift**2
+    squares -= drift**2
+    return shift + drift, np.maximum(squares, 0.0), squares

@@ -59,6 +59,28 @@ class Evaluation:
     hessian_weights: np.ndarray | None = None
 
 
+@dataclass(frozen=True)
+class RowSample:
+    """Some of a sweep's rows, drawn evenly, that stand for all.
+
+    Attributes
+    ----------
+    sweep : Sweep
+        Over these rows alone, with weights as they are.
+    indices : int array
+    factor : float
+        How many rows each stands for.
+    """
+
+    sweep: Sweep
+    indices: np.ndarray
+    factor: float
+
+    def curvature(self, hessian_weights):
+        """An estimate of the curvature of all rows, for the Hessian weights of all."""
+        return self.sweep.curvature(hessian_weights[self.indices] * self.factor)
+
+
 class Reads:
     """How often all rows were read; reading some of them counts as that share."""
 
@@ -88,7 +110,7 @@ class Sweep:
     def __init__(self, design, target, n_threads=1, kernels=sweeps):
         self.design, self.target, self.n_threads = design, target, n_threads
         self.kernels = kernels
-        self.reads, self.share = Reads(), 1.0
+        self.reads, self.share, self._sample = Reads(), 1.0, None
 
     @property
     def n_samples(self):
@@ -129,14 +151,14 @@ class Sweep:
         other = copy.copy(self)
         vars(other).pop("work", None)
         vars(other).pop("counted", None)
-        other.design = design
+        other.design, other._sample = design, None
         return other
 
     def with_target(self, **changes):
         """The same rows with another loss, other weights or another offset."""
         other = copy.copy(self)
         vars(other).pop("counted", None)
-        other.target = replace(self.target, **changes)
+        other.target, other._sample = replace(self.target, **changes), None
         return other
 
     def in_units(self, unit):
@@ -160,6 +182,23 @@ class Sweep:
         other.target = Target(*columns, target.loss)
         other.share = self.share * len(indices) / max(1, self.n_samples)
         return other
+
+    def sample(self, n_rows):
+        """So many rows, one drawn from each of as many stretches of those with weight; kept.
+
+        Returns
+        -------
+        RowSample
+        """
+        if self._sample is None or len(self._sample.indices) != n_rows:
+            rows = self.n_counted
+            edges = np.arange(n_rows + 1) * rows // n_rows
+            drawn = np.random.default_rng(0).random(n_rows) * np.diff(edges)
+            indices = edges[:-1] + drawn.astype(np.intp)
+            if rows < self.n_samples:
+                indices = np.flatnonzero(self.counted)[indices]
+            self._sample = RowSample(self.take(indices), indices, rows / n_rows)
+        return self._sample
 
     def _read(self):
         self.reads.count += self.share

@@ -12,12 +12,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from entropic.kernels.backend import Box
+
 from .ending import Ending, Goal
 from .newton import new_history, newton
-from .newton_steps import choose_step
+from .newton_steps import CholeskyStep, choose_step
 from .outcome import Status
 from .primal_dual.kkt import solve_pair
 from .primal_dual.system import factor_fits
+from .secant import SecantStep
 
 STEPS = 400
 STRAIGHT_STEPS = 30  # after so many, an easy-looking problem is given to the pair
@@ -26,6 +29,7 @@ NEAR_SLACK = 1e-4  # easy down to here where a solution near by is known
 START_SLACK = 0.1
 LOOSE = 1e-3  # tol of the stages on the way
 STAGE_STEPS = 40
+BEGUN = 0.3  # of the features over the sample's rows: about what its solution is wrong by
 TINY_SLACK = 1e-8  # stands for none where log-margins of any functional margin are needed
 
 
@@ -61,6 +65,23 @@ def solve_with_slack(sweep, box, *, tol, max_iter=None, start=None, callback=Non
     return ending
 
 
+def start_of_sample(sweep, box, n_rows):
+    """The solution of a sample of rows, to start from.
+
+    Returns
+    -------
+    state : array of shape (n_features,)
+    objective : float
+        What that of all rows would be there, were they like the sample.
+    """
+    part = sweep.sample(n_rows).sweep
+    share = part.total_weight / sweep.total_weight
+    small = Box(box.lower, box.upper, box.entropy_weight * share)
+    tol = BEGUN * sweep.n_features / n_rows
+    found = newton(part, small, CholeskyStep(polishes=False), tol=tol, max_iter=STAGE_STEPS)
+    return found.state, found.history["objective"][-1] / share
+
+
 class Path:
     """A problem, and what all stages on the way to it have used up and seen.
 
@@ -88,13 +109,18 @@ class Path:
     def newton(self, start, max_iter=None, stage=None, tol=None):
         """A run of Newton's method, on the problem itself or on a stage before it."""
         sweep = self.sweep if stage is None else stage
+        step = choose_step(sweep)
+        promised = None
+        if start is None and isinstance(step, SecantStep) and step.polishes:
+            start, promised = start_of_sample(sweep, self.box, step.n_rows)
         ending = newton(
             sweep,
             self.box,
-            choose_step(sweep),
+            step,
             tol=self.tol if tol is None else tol,
             max_iter=self.left if max_iter is None else min(max_iter, self.left),
             start=start,
+            promised=promised,
             callback=self.callback,
             goal=self.goal if stage is None else None,
             n_before=self.n_iter,

@@ -19,12 +19,21 @@ was (docs/mathematics.md, sections 3.5 and 3.6).
 from __future__ import annotations
 
 from entropic.rows.memory import check_memory, memory_limit
+from entropic.rows.work import factor_time
 
 # A factor in every step is taken without trying conjugate gradients where it adds less than this
 # many sweeps to the one that evaluates the step, or so few seconds that a dozen iterations'
 # vectors and calls take as long.
 CHEAP_FACTOR = 6.0
 CHEAP_SECONDS = 1e-3
+# A sample of about this many rows a column makes a factor so like the full one that each step by it
+# divides the gap by as much; with more, its own solution comes nearer to that of all rows.
+ROWS_A_COLUMN, AMPLE_ROWS = 10, 40
+# The data must be so many times the sample to be worth its trouble; where they are, it is ample.
+SAMPLE_SHARE, AMPLE_SHARE, LARGER_SHARE = 3, 8, 32
+# Secant steps (secant.py) are made where another step takes more than so many seconds, and where
+# what their sample takes is no more than so many sweeps.
+WORTH_A_SAMPLE, SAMPLE_IN_SWEEPS = 1.5e-3, 12
 # A read of rows that are only streamed takes about so many times a sweep over them in memory.
 STREAMED_FACTOR = 10
 
@@ -63,6 +72,29 @@ def choose(work, limit=None):
     factor_of_sweep = CHEAP_FACTOR if work.random_access else STREAMED_FACTOR * CHEAP_FACTOR
     cheap = seconds <= max(factor_of_sweep * work.sweep, CHEAP_SECONDS)
     return (factor if cheap else "cg"), factor
+
+
+def secant_sample(work, kind):
+    """How many rows the sample for secant steps has; 0 where it does not pay.
+
+    Parameters
+    ----------
+    work : Work
+    kind : {"cholesky", "cg"}
+        The kind of step that they come before.
+
+    Returns
+    -------
+    int
+    """
+    n, m = work.n_features, work.n_samples
+    size = max(ROWS_A_COLUMN * n, min(AMPLE_ROWS * n, m // AMPLE_SHARE), m // LARGER_SHARE)
+    if not work.random_access or SAMPLE_SHARE * size > m:
+        return 0
+    if kind == "cholesky":
+        return size if work.sweep + work.curvature > WORTH_A_SAMPLE else 0
+    price = size / m * work.curvature + factor_time(n)
+    return size if price <= SAMPLE_IN_SWEEPS * work.sweep else 0
 
 
 def check_fits(n_features, needed, limit=None):

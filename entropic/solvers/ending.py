@@ -230,19 +230,22 @@ class SampleSums:
     def __call__(self, sweep, evaluation):
         target, counted = sweep.target, sweep.counted
         t, loss, implied = evaluation.functional_margins, target.loss, self.x is None
-        weights = np.broadcast_to(target.weights, counted.shape)
+
+        def of_counted(values):
+            return values if len(target.weights) == 1 else np.where(counted, values, 0.0)
+
         with np.errstate(over="ignore", invalid="ignore"):
             margins, multipliers, x = _margins(sweep, evaluation, self.x)
-            off = np.where(counted, t - margins, 0.0)
+            off = of_counted(t - margins)
             objective = charged = 0.0
             if loss.slack == 0:
                 # what the multipliers charge for the residual: the primal is met in the limit only
                 charged = float(np.abs(multipliers) @ np.abs(off))
-                objective = float(np.sum(np.where(counted, weights * margins * (-x - 1), 0.0)))
+                objective = float(np.sum(of_counted(target.weights * margins * (-x - 1))))
             elif not implied:
-                charged = float(np.sum(weights * loss.gaps(x, t), where=counted))
+                charged = float(np.sum(of_counted(target.weights * loss.gaps(x, t))))
             off = np.minimum(off, 0.0) if loss.inequality else off
-            squares = float(np.sum(weights * x**2, where=counted))
+            squares = float(np.sum(of_counted(multipliers * x)))
             total = float(np.sum(np.abs(multipliers)))
             least = _least_score(t, target.offset)
         return (np.array([squares, total, norm(off), objective, charged, least]),)
@@ -357,9 +360,10 @@ def _at_the_limit(goal, evaluation, x):
 
 def _least_score(functional_margins, offset):
     """``min_i D_i w`` from ``D_i w - y_i``, less what rounding may have added to it."""
-    size = np.abs(functional_margins) + np.abs(offset)
-    lost = np.where(offset == 0, 0.0, EPS * size)
-    return float(np.min(functional_margins + offset - lost))
+    if not np.any(offset):
+        return float(np.min(functional_margins))
+    lost = EPS * (np.abs(functional_margins) + np.abs(offset))
+    return float(np.min(functional_margins + offset - np.where(offset == 0, 0.0, lost)))
 
 
 # One sentence an ending.

@@ -21,6 +21,11 @@ from .outcome import Status
 ARMIJO = 1e-4
 HALVINGS = 60
 KINK_ROUNDS = 8
+PROMISED = 0.25  # of the slope: half of what a quadratic model promises
+FARTHEST = 2.0  # a move of the state by secant steps
+DISAPPOINTING = 0.07  # of what a start has gained
+WORTH_KEEPING = 3e-4  # seconds of a curvature: quicker ones are made anew, at the solution itself
+SHARP = 1e-8  # of the goal: a gap that one step more would not improve on
 
 
 def newton(
@@ -31,6 +36,7 @@ def newton(
     tol,
     max_iter,
     start=None,
+    promised=None,
     callback=None,
     goal=None,
     n_before=0,
@@ -48,6 +54,9 @@ def newton(
     max_iter : int
     start : array of shape (n_features,) or None
         State to start from; zero is the centre of the box.
+    promised : float or None
+        The objective that is expected at the start. Where far less has been gained over zero, the
+        start is zero after all.
     callback : callable or None
         Called with a dict of the step's figures; returning True stops.
     goal : Goal or None
@@ -59,12 +68,16 @@ def newton(
     -------
     Ending
         Its history has an entry a step of "gap", "objective", "step" (its length), "linear"
-        ("cholesky", "dual", "cg" or "chord": how its direction was found) and "inner" (the
-        iterations of conjugate gradients in it).
+        ("secant", "cholesky", "dual", "cg" or "chord": how its direction was found) and "inner"
+        (the iterations of conjugate gradients in it).
     """
     search = _Search(sweep, box, step, tol * sweep.total_weight)
     state = np.zeros(sweep.n_features) if start is None else np.array(start, dtype=np.float64)
     at = search.point(state)
+    if promised is not None:
+        gained = search.objective_at_zero() - at.objective
+        if not at.objective - promised <= DISAPPOINTING * gained:
+            at = search.point(np.zeros(sweep.n_features))
     history = new_history() if history is None else history
     length, n_iter, figures = 0.0, 0, {"linear": "", "inner": 0}
     stopped, polished, certificate = None, False, None
@@ -81,8 +94,9 @@ def newton(
             stopped = Status.INTERRUPTED
             break
         near = at.gap <= search.goal
-        # At the goal the next factor is all but paid for: one step more squares the gap.
-        if near and (polished or at.gap == 0 or n_iter >= max_iter or not step.polishes):
+        # At the goal one step more all but squares the gap, for a read.
+        sharp = at.gap <= SHARP * search.goal or not step.polishes
+        if near and (polished or sharp or n_iter >= max_iter):
             at = search.with_samples(at)
             certificate = goal and goal.certify(at.state, at.evaluation)
             if certificate is None or certificate.reached:
@@ -91,7 +105,7 @@ def newton(
         if n_iter >= max_iter:
             stopped = Status.MAX_ITER
             break
-        following, length = search.advance(at, last=near and not polished)
+        following, length = search.advance(at)
         if following is None:
             at = search.with_samples(at)
             certificate = goal and goal.certify(at.state, at.evaluation)
@@ -102,10 +116,12 @@ def newton(
         polished, n_iter, figures = near, n_iter + 1, step.figures
         # near the goal only a smaller gap is progress
         at = following if not (near and following.gap > at.gap) else at
-    at = search.with_samples(at)
+    evaluation = search.with_samples(at).evaluation
+    if evaluation.curvature is None and sweep.work.curvature > WORTH_KEEPING:
+        evaluation = replace(evaluation, curvature=step.curvature_near())
     return Ending(
         at.state,
-        at.evaluation,
+        evaluation,
         stopped,
         step.name,
         n_before + n_iter,
@@ -155,18 +171,27 @@ class _Search:
     def __init__(self, sweep, box, step, goal):
         self.sweep, self.box, self.step, self.goal = sweep, box, step, goal
         self.inequality = sweep.target.loss.inequality
+        self.in_memory = sweep.work.random_access
 
-    def point(self, state, last=False):
-        """The point of a state. The last one needs no curvature, but the arrays of the samples."""
-        box, step = self.box, self.step
-        # rows that are only streamed give curvature with the read, or else take one more for it
-        random_access = self.sweep.work.random_access
-        samples = step.needs_samples or last or (self.inequality and random_access)
-        curvature = step.needs_curvature and not (last and random_access)
-        evaluation = self.sweep.evaluate(box.coef(state), curvature, samples)
+    def point(self, state):
+        """The point of a state, with the arrays of the samples where there is memory for them.
+
+        Rows that are only streamed give the curvature with the read, or else take one more for it.
+        """
+        box, eager = self.box, self.step.needs_curvature and not self.in_memory
+        evaluation = self.sweep.evaluate(box.coef(state), eager, self.in_memory)
         gamma = box.slope(state) + evaluation.gradient
         gap = box.gap(state, -evaluation.gradient)
         return Point(state, evaluation, box.value(state), gamma, gap)
+
+    def objective_at_zero(self):
+        """The objective at the centre of a box whose centre is zero; inf for others."""
+        if np.any(self.box.centre):
+            return np.inf
+        target = self.sweep.target
+        loss = target.weights * target.loss.value(target.loss.log_margin(-target.offset))
+        each = self.sweep.n_samples if len(loss) == 1 else 1
+        return self.box.value(np.zeros(self.sweep.n_features)) + each * float(np.sum(loss))
 
     def with_samples(self, at):
         if at.evaluation.hessian_weights is not None:
@@ -174,17 +199,26 @@ class _Search:
         evaluation = self.sweep.evaluate(at.coef, samples=True)
         return replace(at, evaluation=replace(evaluation, curvature=at.evaluation.curvature))
 
-    def advance(self, at, last):
+    def advance(self, at):
         """The next point and the length of the step to it, or ``(None, 0)``."""
-        curvature, weights = at.evaluation.curvature, at.evaluation.hessian_weights
-        if self.step.needs_curvature and curvature is None:
-            curvature = self.sweep.curvature(weights)
-        root = self.box.inverse_hessian_root(at.state)
-        model = Model(root, at.gamma, weights, curvature)
+        evaluation = at.evaluation
+        model = Model(
+            self.box.inverse_hessian_root(at.state),
+            at.gamma,
+            evaluation.hessian_weights,
+            evaluation.curvature,
+            at.coef,
+        )
         move, slope = self.direction(at, model)
-        if self.inequality and self.sweep.work.random_access:
-            return self.over_kink(at, model, move, slope, last)
-        return self.backtrack(at, move, slope, last)
+        if self.step.tentative:
+            trial = self.point(self.box.moved(at.state, move))
+            if at.accepts(trial, 1.0, slope):
+                return trial, 1.0
+            self.step.give_up()
+            move, slope = self.direction(at, model)
+        if self.inequality and self.in_memory:
+            return self.over_kink(at, model, move, slope)
+        return self.backtrack(at, move, slope)
 
     def direction(self, at, model):
         """Newton's move of the state, and the slope of the objective along it."""
@@ -195,9 +229,12 @@ class _Search:
             move = np.where(
                 model.root > 1e-100, ratio * p / model.root, -ratio * (model.gamma + bent)
             )
+        if self.step.tentative:
+            # pairs know nothing of a bound: they shall not drive a coefficient far out on it
+            move = np.clip(move, -FARTHEST, FARTHEST)
         return move, float((model.root * at.gamma) @ p)
 
-    def over_kink(self, at, model, move, slope, last):
+    def over_kink(self, at, model, move, slope):
         """A step of the inequality form, whose loss has a kink at t = 1.
 
         Beyond it a row has neither slope nor curvature. A step that takes many such rows back
@@ -208,11 +245,11 @@ class _Search:
         sweep, target = self.sweep, self.sweep.target
         smooth = replace(target.loss, inequality=False)
         t = at.evaluation.functional_margins
-        trial = self.point(self.box.moved(at.state, move), last)
-        if at.accepts(trial, 1.0, slope):
-            return trial, 1.0
+        best = trial = self.point(self.box.moved(at.state, move))
         taken = np.zeros(len(t), dtype=bool)
         for _ in range(KINK_ROUNDS):
+            if at.objective - trial.objective >= -PROMISED * slope:
+                break
             ahead = trial.evaluation.functional_margins
             back = (t >= 1) & (ahead < 1) & sweep.counted & ~taken
             if not np.any(back):
@@ -222,22 +259,23 @@ class _Search:
             gamma = at.gamma + sweep.rmatvec_signed(target.weights * log_margins)
             weights = target.weights * smooth.second_derivative(log_margins)
             weights = np.where(taken, weights, model.hessian_weights)
-            curvature = sweep.curvature(weights) if self.step.needs_curvature else None
-            wider, _ = self.direction(at, Model(model.root, gamma, weights, curvature))
-            trial = self.point(self.box.moved(at.state, wider), last)
+            wider, _ = self.direction(
+                at, replace(model, gamma=gamma, hessian_weights=weights, widened=True)
+            )
+            trial = self.point(self.box.moved(at.state, wider))
             along = float(at.gamma @ (trial.coef - at.coef))
-            if along >= 0:
+            if along >= 0 or trial.objective >= best.objective:
                 break
-            move, slope = wider, along
-            if at.accepts(trial, 1.0, slope):
-                return trial, 1.0
-        return self.backtrack(at, move, slope, last)
+            best, move, slope = trial, wider, along
+        if at.accepts(best, 1.0, slope):
+            return best, 1.0
+        return self.backtrack(at, move, slope)
 
-    def backtrack(self, at, move, slope, last):
+    def backtrack(self, at, move, slope):
         """Halve the step until the objective falls; the full step is nearly always taken."""
         length = 1.0
         for _ in range(HALVINGS):
-            trial = self.point(self.box.moved(at.state, length * move), last)
+            trial = self.point(self.box.moved(at.state, length * move))
             if at.accepts(trial, length, slope):
                 return trial, length
             # On a bound the slope says nothing of a step that leads off it: the objective must

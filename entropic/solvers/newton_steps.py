@@ -1,15 +1,16 @@
-"""The linear algebra of a Newton step: three ways to solve ``(I + r H r) p = -r gamma``.
+"""The linear algebra of a Newton step: ways to solve ``(I + r H r) p = -r gamma``.
 
 ``H`` is the curvature ``D^T diag(c) D`` of the samples, c their Hessian weights, ``r = sqrt(S)``
 the root of the inverse Hessian of the coefficients' entropy (docs/mathematics.md, sections 3.5 and
 3.6). A step object offers
 
     name              what ``Outcome.solver`` reports
-    needs_curvature   whether every evaluation should bring its curvature along
-    needs_samples     whether every evaluation should keep the per-sample arrays
+    needs_curvature   whether a read of rows that are only streamed should bring its curvature
     polishes          whether its directions are cheap enough for one more at the goal
+    tentative         whether a direction is given up for another way where it fails
     direction(...)    p and H dw for dw = r p
     figures           what the last direction took, for the history
+    curvature_near()  the curvature, where one was made so near the goal that it is the solution's
 
 and is chosen by :func:`choose_step` from the costs in cost.py.
 """
@@ -22,14 +23,12 @@ import numpy as np
 
 from entropic.rows.work import factor_time
 
-from .cost import choose
+from .cost import ROWS_A_COLUMN, SAMPLE_SHARE, choose, secant_sample
 from .factor import Factor
+from .secant import SecantStep
 
-# A sample of about this many rows a column makes a factor so like the full one that each
-# preconditioned sweep divides the gap by as much.
-ROWS_A_COLUMN = 10
-# The sample must be this much smaller than the data to be worth its trouble.
-SAMPLE_SHARE = 3
+# A curvature made at a gap a unit of weight below this is the solution's to three digits or more.
+NEAR = 1e-6
 # The first sample is taken at this share of its price: what has already run for so long without
 # any factor will go on for longer. A later one, of the curvature as it has changed since, saves
 # few iterations; the sweeps before each must have cost this many times those before the last.
@@ -54,11 +53,11 @@ def choose_step(sweep, limit=None):
     """
     work = sweep.work
     kind, factor = choose(work, limit)
-    if kind == "cholesky":
-        return CholeskyStep()
     if kind == "dual":
         return DualStep()
-    return ConjugateGradientStep(work, factor)
+    step = CholeskyStep() if kind == "cholesky" else ConjugateGradientStep(work, factor)
+    n_rows = secant_sample(work, kind) if factor == "cholesky" else 0
+    return SecantStep(step, n_rows) if n_rows else step
 
 
 @dataclass(frozen=True)
@@ -71,33 +70,53 @@ class Model:
         r.
     gamma : array of shape (n_features,)
         The gradient by w.
-    hessian_weights : array of shape (n_samples,) or None
-        c, for steps that need them.
+    hessian_weights : array of shape (n_samples,) or Recomputed
+        c.
     curvature : array of shape (n_features, n_features) or None
-        H, for steps that need it.
+        H, where the evaluation brought it along.
+    coef : array of shape (n_features,)
+        w.
+    widened : bool
+        Whether c holds more than the point's own.
     """
 
     root: np.ndarray
     gamma: np.ndarray
-    hessian_weights: np.ndarray | None
+    hessian_weights: np.ndarray
     curvature: np.ndarray | None
+    coef: np.ndarray
+    widened: bool = False
 
 
 class CholeskyStep:
-    """Directions by a factor of the n_features × n_features matrix, new in every step."""
+    """Directions by a factor of the n_features × n_features matrix.
+
+    It is new in every step, but for the one at the goal, where that of the step before serves.
+    """
 
     name = "newton-cholesky"
     needs_curvature = True
-    needs_samples = False
-    polishes = True
+    tentative = False
 
-    def __init__(self):
-        self.figures = {"linear": "cholesky", "inner": 0}
+    def __init__(self, polishes=True):
+        self.polishes = polishes
+        self.curvature, self.made_at = None, np.inf
+        self.figures = {}
 
     def direction(self, sweep, model, gap, goal):
         """Returns ``p`` and ``H dw`` for ``dw = r p``."""
-        p = Factor(model.curvature, model.root).solve(-model.root * model.gamma)
-        return p, model.curvature @ (model.root * p)
+        known = gap <= goal and self.curvature is not None
+        if not known:
+            self.curvature = model.curvature
+            self.made_at = np.inf if model.widened else gap / sweep.total_weight
+            if self.curvature is None:
+                self.curvature = sweep.curvature(model.hessian_weights)
+        self.figures = {"linear": "chord" if known else "cholesky", "inner": 0}
+        p = Factor(self.curvature, model.root).solve(-model.root * model.gamma)
+        return p, self.curvature @ (model.root * p)
+
+    def curvature_near(self):
+        return self.curvature if self.made_at <= NEAR else None
 
 
 class DualStep:
@@ -109,12 +128,13 @@ class DualStep:
     """
 
     name = "newton-dual"
-    needs_curvature = False
-    needs_samples = True
-    polishes = False
+    needs_curvature = polishes = tentative = False
 
     def __init__(self):
         self.figures = {"linear": "dual", "inner": 0}
+
+    def curvature_near(self):
+        return None
 
     def direction(self, sweep, model, gap, goal):
         """Returns ``p`` and ``H dw`` for ``dw = r p``."""
@@ -155,9 +175,7 @@ class ConjugateGradientStep:
     """
 
     name = "newton-cg"
-    needs_curvature = False
-    needs_samples = True
-    polishes = False
+    needs_curvature = polishes = tentative = False
 
     def __init__(self, work, factor):
         self.work = work
@@ -167,7 +185,7 @@ class ConjugateGradientStep:
         if factor == "cholesky" and few and work.random_access:
             self.levels.insert(0, "sample")
         self.level = None  # of the present preconditioner
-        self.curvature = self.factor = self.sampled = None
+        self.curvature = self.factor = None
         self.spent, self.n_samples_taken = 0.0, 0
         self.chord, self.last_gap = False, np.inf
         self.figures = {}
@@ -224,6 +242,9 @@ class ConjugateGradientStep:
         self.chord = self.level == "cholesky" and self.figures["inner"] <= 1
         return p, bent
 
+    def curvature_near(self):
+        return None
+
     def _precondition(self, residual):
         return residual if self.factor is None else self.factor.solve(residual)
 
@@ -247,14 +268,8 @@ class ConjugateGradientStep:
     def _make(self, level, sweep, model):
         self.level, self.spent = level, 0.0
         if level == "sample":
-            if self.sampled is None:
-                generator = np.random.default_rng(0)
-                chosen = generator.choice(sweep.n_samples, self.n_sampled, replace=False)
-                self.sampled = sweep.take(np.sort(chosen)), np.sort(chosen)
             self.n_samples_taken += 1
-            part, chosen = self.sampled
-            share = sweep.n_samples / self.n_sampled
-            self.curvature = part.curvature(model.hessian_weights[chosen] * share)
+            self.curvature = sweep.sample(self.n_sampled).curvature(model.hessian_weights)
         elif level == "cholesky":
             self.curvature = sweep.curvature(model.hessian_weights)
         if level != "dual":

@@ -22,6 +22,7 @@ score is what they would score.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from .band import separation
 from .ranking import Ranking
 from .rescaling import Rescaling, rescaling
 
+LARGEST = np.finfo(np.float64).max
 # Below this, 1 - a c is mostly rounding where it was computed as a difference.
 DOUBTFUL = 1e-6
 # A coefficient nearer to its bound than this, in half-widths, moves as if it were so near: not at
@@ -82,6 +84,11 @@ class Influence:
     part: np.ndarray | float = 0.0
     rescaled: np.ndarray | float = 0.0
 
+    @cached_property
+    def whole(self):
+        """Change of the functional margin without the row."""
+        return self.shift()
+
     def shift(self, share=1.0):
         """Change of the functional margin when a share of the row's weight is taken away.
 
@@ -90,6 +97,8 @@ class Influence:
         share : float or array of shape (n_samples,)
             1 takes the whole row; 1/q one of q equal observations that it stands for.
         """
+        if np.ndim(self.rescaled) == 0 and np.ndim(share) == 0 and share == 1:
+            return self.first_order / self.left
         taken = share * self.part
         moved = share * self.first_order + taken / (1 - taken) * self.rescaled
         return moved / ((1 - share) + share * self.left)
@@ -124,7 +133,7 @@ def influence(sweep, box, outcome, rescale=False, always=False):
         features = by_features(sweep, root, at)
         found = features.influence(sweep, at)
         if rescale:
-            features = features.rescaled(sweep, box, outcome.state, np.mean(np.abs(found.shift())))
+            features = features.rescaled(sweep, box, outcome.state, np.mean(np.abs(found.whole)))
             found = features.with_effect(sweep, found)
         return found
     if form == "samples":
@@ -137,8 +146,8 @@ def influence(sweep, box, outcome, rescale=False, always=False):
 
 
 def _first_order(sweep, at, leverage):
-    weights = sweep.target.weights * at.log_margins
-    return np.where(at.hessian_weights > 0, weights * leverage, 0.0)
+    # a flat row has the log-margin 0
+    return sweep.target.weights * at.log_margins * np.minimum(leverage, LARGEST)
 
 
 @dataclass(frozen=True)
@@ -221,7 +230,7 @@ def left_out(sweep, box, outcome, sample_weight=None, rescale=False, always=Fals
     found = influence(sweep, box, outcome, rescale, always)
     if found is None:
         return target.sign * scores, rows, None
-    whole = target.sign * (scores + found.shift())
+    whole = target.sign * (scores + found.whole)
     if np.ndim(share) == 0:
         return whole, rows, whole
     return target.sign * (scores + found.shift(share)), rows, whole
@@ -402,13 +411,9 @@ def _projected(sweep, weights, root):
     ``N - trace(K^-1)``, the number of coefficients that the data determine, which is read off
     the sample's factor; the leverages are brought to that sum.
     """
-    generator = np.random.default_rng(0)
-    n_sampled = ROWS_A_COLUMN * sweep.n_features
-    chosen = np.sort(generator.choice(sweep.n_samples, n_sampled, replace=False))
-    part = sweep.take(chosen)
-    curvature = part.curvature(weights[chosen] * (sweep.n_samples / n_sampled))
+    curvature = sweep.sample(ROWS_A_COLUMN * sweep.n_features).curvature(weights)
     inverse_root = Factor(curvature, root).inverse_root()
-    signs = generator.choice([-1.0, 1.0], (sweep.n_features, PROJECTIONS))
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (sweep.n_features, PROJECTIONS))
     projected = inverse_root @ (signs / np.sqrt(PROJECTIONS))
     leverage = sweep.quadratic_forms(root[:, None] * projected)
     determined = sweep.n_features - np.sum(inverse_root**2)

@@ -38,7 +38,7 @@ class TrainingScores:
     def __call__(self, sweep, at):
         lowest, size = extremes(sweep, _trained(sweep, at)), np.zeros(1)
         if self.features is not None:
-            size += np.sum(np.abs(self.features.influence(sweep, at).shift()))
+            size += np.sum(np.abs(self.features.influence(sweep, at).whole))
         return lowest, size
 
     def join(self, one, other):

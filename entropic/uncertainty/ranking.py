@@ -35,16 +35,17 @@ class Ranking:
         weights : array of shape (n_samples,) or (1,)
         """
         least = weights.min()
-        if least == weights.max():
-            weights = weights[:1]
-        elif least == 0:
+        if least == 0:
             counted = np.flatnonzero(weights)
             scores, positive, weights = scores[counted], positive[counted], weights[counted]
-        order = np.argsort(scores)
-        values = scores[order]
-        if len(weights) > 1:
-            weights = weights[order]
-        good = weights * positive[order]
+        values = _sorted_with_class(scores, positive) if least == weights.max() else None
+        if values is not None:
+            values, good = values
+            good, weights = weights[0] * good, weights[:1]
+        else:
+            order = np.argsort(scores)
+            values, weights = scores[order], weights[order] if len(weights) > 1 else weights
+            good = weights * positive[order]
         bad = weights - good
         new = values[1:] != values[:-1]
         if not np.all(new):
@@ -66,6 +67,20 @@ class Ranking:
             for weights in ((self.bad, other.bad), (self.good, other.good))
         )
         return Ranking(values[starts], bad, good)
+
+
+def _sorted_with_class(scores, positive):
+    """Rising scores, and 1 where one is of the good class.
+
+    Numbers are sorted many times faster than places: once as they are, and once with the class in
+    the last bit. Returns None where scores differ in nothing but that bit.
+    """
+    values = np.sort(scores)
+    bits = values.view(np.int64)
+    if np.any(bits[1:] ^ bits[:-1] == 1):
+        return None
+    tagged = np.sort((scores.view(np.int64) & -2 | positive).view(np.float64))
+    return values, tagged.view(np.int64) & 1
 
 
 def shortened(scores, bits):

@@ -1,0 +1,100 @@
+"""Steps by the curvature of a sample of the rows, corrected by what the steps before have shown.
+
+The curvature of all rows takes many times as long as a sweep over them; that of some hundred or
+thousand rows does not. A factor of it, made once, gives the direction, and the changes of the
+gradient along the steps already made (secant pairs, as in L-BFGS) correct it: each step is one
+sweep, and divides the gap by about ten (docs/mathematics.md, section 3.6).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .factor import Factor
+
+# The gap a unit of weight from which the curvature of all rows, once, leads to the solution.
+CLOSE = 1e-6
+# Steps after which that is made in any case, where it is affordable; what two steps may leave of
+# the gap where it is, and where conjugate gradients come next.
+MOST_STEPS, LEFT, LEFT_TO_CG = 9, 0.1, 0.5
+# A factor serves while the roots of the box's inverse Hessian are within these ratios of its own.
+NARROWER, WIDER = 0.5, 2.0
+# Pairs are left out where s and y, which convexity keeps within a right angle, are nearer to it.
+LEAST_COSINE = 1e-8
+
+
+class SecantStep:
+    """Directions by the sample and the pairs, as long as they serve; then those of another step.
+
+    With ``H0 = r (I + r B r)^-1 r``, B the sample's curvature, and the pairs ``s = dw``,
+    ``y = d gamma`` of the steps so far, the direction is that of L-BFGS.
+
+    Parameters
+    ----------
+    then : CholeskyStep or ConjugateGradientStep
+        Takes over near the goal, if it ends with full curvature, and where the gap stops falling.
+    n_rows : int
+        Of the sample.
+    """
+
+    def __init__(self, then, n_rows):
+        self.then, self.n_rows = then, n_rows
+        self.tentative = True
+        self.factor = self.root = self.curvature = self.last = None
+        self.pairs, self.gaps = [], []
+        self.own = {"linear": "secant", "inner": 0}
+
+    name = property(lambda self: self.then.name)
+    needs_curvature = property(lambda self: self.then.needs_curvature)
+    polishes = property(lambda self: self.then.polishes)
+    figures = property(lambda self: self.own if self.tentative else self.then.figures)
+
+    def curvature_near(self):
+        return self.then.curvature_near()
+
+    def give_up(self):
+        """Leave the rest to the other step."""
+        self.tentative = False
+
+    def direction(self, sweep, model, gap, goal):
+        """Returns ``p`` and ``H dw`` for ``dw = r p``."""
+        self.gaps.append(gap)
+        close = self.polishes and gap <= CLOSE * sweep.total_weight
+        late = self.polishes and len(self.gaps) > MOST_STEPS
+        left = LEFT if self.polishes else LEFT_TO_CG
+        stuck = len(self.gaps) > 3 and gap > left * self.gaps[-3]
+        if close or late or stuck:
+            self.give_up()
+        if not self.tentative:
+            return self.then.direction(sweep, model, gap, goal)
+        if self.curvature is None:
+            self.curvature = sweep.sample(self.n_rows).curvature(model.hessian_weights)
+        self._see(model)
+        dw, counts = self._descend(model), model.root > 1e-100
+        p = np.divide(dw, model.root, out=np.zeros_like(dw), where=counts)
+        return p, 0.0 if np.all(counts) else self.curvature @ dw
+
+    def _see(self, model):
+        """Keep what the last step has shown; renew the factor where the box has changed much."""
+        if self.last is not None:
+            s, y = model.coef - self.last.coef, model.gamma - self.last.gamma
+            if s @ y > LEAST_COSINE * np.linalg.norm(s) * np.linalg.norm(y):
+                self.pairs.append((s, y, 1 / (s @ y)))
+        self.last = model
+        if self.root is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):  # far out on a bound roots are 0
+                ratio = model.root / self.root
+            if ratio.min() >= NARROWER and ratio.max() <= WIDER:
+                return
+        self.root, self.factor = model.root, Factor(self.curvature, model.root)
+
+    def _descend(self, model):
+        """``-H gamma`` with the inverse H of L-BFGS (Nocedal and Wright, algorithm 7.4)."""
+        q, shares = -model.gamma, []
+        for s, y, inverse in reversed(self.pairs):
+            shares.append(inverse * (s @ q))
+            q = q - shares[-1] * y
+        q = self.root * self.factor.solve(self.root * q)
+        for (s, y, inverse), share in zip(self.pairs, reversed(shares), strict=True):
+            q = q + (share - inverse * (y @ q)) * s
+        return q
