@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .cells import number_of
-from .separated import NUMBER, TEXT
+from .columns import NUMBER, TEXT
 from .typed import TypedFile
 
 _CHUNK_ROWS = 1 << 14

@@ -25,10 +25,9 @@ _GROUPED = {
 
 
 def spellings_of_nothing():
-    """The cells that a reader of numbers takes as missing: usual cases, a leading blank or not."""
+    """The cells that are missing numbers: in their usual cases, a leading blank or not."""
     spelt = {form(word) for word in MISSING_NUMBERS for form in (str, str.upper, str.title)}
-    spelt |= MISSING_WORDS | {"NaN", "#N/A"}
-    return [blank + word for word in sorted(spelt) for blank in ("", " ")]
+    return [blank + word for word in sorted(spelt | MISSING_WORDS) for blank in ("", " ")]
 
 
 def clean(cell):

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .cells import clean, number_of, word_of
-from .separated import NUMBER, TEXT
 
+NUMBER, TEXT = pa.float64(), pa.dictionary(pa.int32(), pa.string())
 # What Arrow can turn into numbers at once; the decimal sign in the second is replaced before.
 _PLAIN = {
     ".": r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$",
@@ -114,6 +114,35 @@ class Cells:
         raise ValueError(
             f"column {self.name!r} holds {cell!r} in {file.place(row)}, where {others}; {remedy}."
         )
+
+
+def read_off(cells, decimal, nothing):
+    """Cells of TEXT as numbers, null where missing, if Arrow reads each of them as one.
+
+    Parameters
+    ----------
+    cells : Arrow array of TEXT
+    decimal : {".", ",", None}
+    nothing : Arrow array of str
+        What a missing cell looks like.
+    """
+    known = pc.utf8_trim_whitespace(cells.dictionary)
+    known = pc.if_else(pc.is_in(known, value_set=nothing), None, known)
+    try:
+        return _cast(known, decimal).take(cells.indices)
+    except pa.ArrowInvalid:
+        return cells
+
+
+def _cast(text, decimal):
+    if decimal == ",":
+        if pc.any(pc.match_substring(text, ".")).as_py():
+            raise pa.ArrowInvalid("points among decimal commas")
+        text = pc.replace_substring(text, ",", ".")
+    numbers = text.cast(NUMBER)
+    if pc.any(pc.is_nan(numbers)).as_py():
+        raise pa.ArrowInvalid("nan is a missing cell, or none")
+    return numbers
 
 
 def distinct(column):

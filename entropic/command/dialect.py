@@ -31,7 +31,7 @@ _MARKS = {
 }
 _CONTROL = re.compile("[\0-\x08\x0e-\x1f\ufffd]")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\r?\n?', re.IGNORECASE)
-_PAIR = r"(?:qid|\d+):[^\s:]+"
+_PAIR = r"(?:qid|\d+):[^\s:,'\"]+"
 _INDEXED_LINE = re.compile(rf"(?:[^\s:#]+|{_PAIR})(?:\s+{_PAIR})*\s*(?:#.*)?$")
 _COMMA = re.compile(r"[+-]?\d*(?:\.\d{3})*,\d+", re.ASCII)
 _COMMA_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+", re.ASCII)
@@ -176,7 +176,7 @@ class Sample:
         )
 
     def complete(self, dialect, known=()):
-        """The dialect with what it leaves open found out, the header's cells, and its lines.
+        """The dialect with what it leaves open found out, and where the rows begin.
 
         Parameters
         ----------
@@ -190,6 +190,8 @@ class Sample:
         header : list of str or None
         skipped : int
             Lines of the file before the first row.
+        rows : list of list of str
+            The first rows.
         """
         lines, skipped = self.lines, 0
         declared = _SEPARATOR_LINE.fullmatch(lines[0])
@@ -219,8 +221,9 @@ class Sample:
             )
         dialect = replace(dialect, decimal=decimal, header=bool(header))
         if header and rows:
-            return dialect, rows[0][1], skipped + rows[0][0]
-        return dialect, None, skipped
+            (line, first), *rows = rows
+            return dialect, first, skipped + line, [row for _, row in rows]
+        return dialect, None, skipped, [row for _, row in rows]
 
 
 def _is_codec(name):

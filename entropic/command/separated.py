@@ -1,25 +1,22 @@
-"""CSV and its kin: read by pyarrow, with an exact place for whatever it refuses."""
+"""CSV and its kin: cut into cells by pyarrow, with an exact place for whatever it refuses."""
 
 from __future__ import annotations
 
 import collections
-import csv
-import io
 import itertools
 import mmap
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from .cells import clean, spellings_of_nothing, unique_names
+from .columns import NUMBER, TEXT, read_off
 from .dialect import WHITESPACE, encoding_of
 
-NUMBER, TEXT = pa.float64(), pa.dictionary(pa.int32(), pa.string())
-_BLOCK, _LARGEST_BLOCK = 1 << 20, 1 << 28
-_GUESSED_ROWS = 1000
+_BLOCK, _ROWS = 1 << 20, 1 << 14
 
 
 class Reread(Exception):
@@ -29,9 +26,8 @@ class Reread(Exception):
 class SeparatedFile:
     """A text file of separated cells.
 
-    Arrow reads it, fast and forgiving. Where it refuses, or where quotations hold the ends of
-    lines, Python's strict reader goes over the rows: it finds the place, or tidies the text so
-    that Arrow can read it.
+    Arrow cuts it, fast and forgiving. Where it refuses, or where quotations hold the ends of
+    lines, Python's strict reader does, and names the line of what is wrong.
 
     Attributes
     ----------
@@ -42,7 +38,7 @@ class SeparatedFile:
     names : list of str
         Unique: the header's, or the columns' numbers from 1.
     kinds : dict of str to arrow type
-        NUMBER for columns whose first cells are numbers, else TEXT.
+        NUMBER: any column may hold numbers.
     notes : list of str
         What was passed over on reading.
     """
@@ -53,34 +49,31 @@ class SeparatedFile:
     def __init__(self, content, sample, dialect, known=()):
         self.content, self.name, self.notes = content, content.name, []
         if not sample.filled:
-            raise ValueError(f"{content.name} is empty; give a file with rows.")
-        self.dialect, self.header, self._skipped = sample.complete(dialect, known)
-        rows = []
+            raise ValueError(f"{self.name} is empty; give a file with rows.")
+        self.dialect, self.header, self._skipped, rows = sample.complete(dialect, known)
         try:
-            located = self.dialect.rows(sample.lines[self._skipped :], self._skipped)
-            rows += (row for _, row in itertools.islice(located, _GUESSED_ROWS))
-        except ValueError as error:
-            if not rows:
-                raise ValueError(f"{content.name}, {error}") from None
+            rows = rows or [row for _, row in itertools.islice(self._rows(), 1)]
+        except UnicodeDecodeError:
+            raise self._foreign() from None
         if not rows:
             without = "a header and no rows" if self.header else "no rows"
-            raise ValueError(f"{content.name} has {without}; give a file with rows.")
+            raise ValueError(f"{self.name} has {without}; give a file with rows.")
         labelled = self.header and {len(row) for row in rows} == {len(self.header) + 1}
         if labelled and len({row[0] for row in rows}) == len(rows):
             self.header = ["", *self.header]
-            self._note(f"the header of {content.name} lacks the name of the first column.")
-        width = len(self.header or rows[0])
-        self.names = unique_names(self.header, width)
-        columns = zip(*(row for row in rows if len(row) == width), strict=True)
+            self._note(f"the header of {self.name} lacks the name of the first column.")
+        self.names = unique_names(self.header, len(self.header or rows[0]))
+        self.kinds = dict.fromkeys(self.names, NUMBER)
         self._nothing = pa.array([*spellings_of_nothing(), *self.dialect.missing])
-        self.kinds = {
-            name: NUMBER if self._are_numbers(pa.array(column)) else TEXT
-            for name, column in itertools.zip_longest(self.names, columns, fillvalue=("",))
+        columns = zip(*(row for row in rows if len(row) == len(self.names)), strict=True)
+        self._plain = {  # columns that Arrow is trusted to read as numbers, until it fails
+            name
+            for name, cells in zip(self.names, columns, strict=False)
+            if self._converted(pa.array(cells).dictionary_encode(), NUMBER).type == NUMBER
         }
         self._block = max(_BLOCK, 16 * max(map(len, sample.lines)))
-        self._tidied = self.dialect.separator == WHITESPACE  # Arrow knows no runs of blanks
+        self._strict = self.dialect.separator == WHITESPACE  # Arrow knows no runs of blanks
         self._checked_encoding = False
-        self._worded = set()  # columns of numbers that turned out to hold other cells too
 
     def _note(self, note):
         if note not in self.notes:
@@ -88,13 +81,14 @@ class SeparatedFile:
 
     # ----------------------------------------------------------------- reading
 
-    def table(self, columns):
-        """The rows as a table.
+    def batches(self, columns):
+        """The rows as record batches, in bounded memory.
 
         Parameters
         ----------
         columns : dict of str to arrow type
-            NUMBER or TEXT. A column of numbers with other cells among them comes as TEXT.
+            TEXT, or NUMBER, which a batch has where all of its cells are plain numbers or missing;
+            else it has TEXT.
 
         Raises
         ------
@@ -103,63 +97,67 @@ class SeparatedFile:
         ValueError
             If the file cannot be read; the message names the line.
         """
-        source, *options = self._arguments(columns)
-        try:
-            with self.content.guarded():
-                table = pacsv.read_csv(source, *options)
-        except (pa.ArrowException, ValueError) as error:
-            self._adapt(columns, source, error)
-        self._check_lines(table.num_rows)
-        return next(self._without_blank_end([table]), table.slice(0, 0))
 
-    def batches(self, columns):
-        """The rows as record batches of the same columns; as ``table``, in bounded memory."""
-        source, *options = self._arguments(columns)
+        def converted(cut):
+            arrays = map(self._converted, cut.columns, columns.values())
+            return pa.record_batch(list(arrays), names=list(columns))
+
         n_rows = 0
-
-        def counted():
-            nonlocal n_rows
-            for batch in pacsv.open_csv(source, *options):
-                n_rows += batch.num_rows
-                yield batch
-
         try:
             with self.content.guarded():
-                yield from self._without_blank_end(counted())
-        except (pa.ArrowException, ValueError) as error:
-            self._adapt(columns, source, error)
+                cut = self._without_blank_end(self._cut(columns))
+                for batch in _side_by_side(converted, cut):
+                    n_rows += batch.num_rows
+                    yield batch
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            if not self._checked_encoding:
+                self._check_encoding()
+            if self._plain:
+                self._plain = set()
+                raise Reread from None
+            if self._strict:
+                reason = (str(error).splitlines() or [""])[0]
+                raise ValueError(f"{self.name} cannot be read ({reason}).") from None
+            self._strict = True
+            raise Reread from None
         self._check_lines(n_rows)
 
-    def _arguments(self, columns):
-        tidied, dialect = self._tidied, self.dialect
-        if tidied:
-            source = _Tidied(self._rows(), len(self.names), self.content.name)
-        elif self.content.is_plain:
-            source = self.content.path
-        else:
-            source = self.content.open()
-        kinds = {name: TEXT if name in self._worded else kind for name, kind in columns.items()}
-        return (
-            source,
+    def _converted(self, cells, kind):
+        if kind == TEXT or cells.type == NUMBER:
+            return cells
+        return read_off(cells, self.dialect.decimal, self._nothing)
+
+    def _cut(self, columns):
+        """Batches of some columns, as text or as plain numbers."""
+        names = list(columns)
+        if self._strict:
+            positions = [self.names.index(name) for name in names]
+            rows = self._checked_rows()
+            while chunk := list(itertools.islice(rows, _ROWS)):
+                cells = list(zip(*chunk, strict=True))
+                arrays = [pa.array(cells[position]).dictionary_encode() for position in positions]
+                yield pa.record_batch(arrays, names=names)
+            return
+        yield from pacsv.open_csv(
+            self.content.path if self.content.is_plain else self.content.open(),
             pacsv.ReadOptions(
                 column_names=self.names,
-                skip_rows=0 if tidied else self._skipped,
+                skip_rows=self._skipped,
                 block_size=self._block,
-                encoding="utf-8" if tidied else dialect.encoding,
+                encoding=self.dialect.encoding,
             ),
             pacsv.ParseOptions(
-                delimiter="," if tidied else dialect.separator,
-                quote_char='"' if tidied else dialect.quote,
-                newlines_in_values=tidied or self._has_quotes,
+                delimiter=self.dialect.separator,
+                quote_char=self.dialect.quote,
+                newlines_in_values=self._has_quotes,
             ),
             pacsv.ConvertOptions(
-                include_columns=list(columns),
-                column_types=kinds,
+                include_columns=names,
+                column_types={
+                    name: kind if name in self._plain else TEXT for name, kind in columns.items()
+                },
                 null_values=self._nothing.to_pylist(),
-                strings_can_be_null=False,
-                true_values=[],
-                false_values=[],
-                decimal_point=dialect.decimal or ".",
+                decimal_point=self.dialect.decimal or ".",
             ),
         )
 
@@ -170,27 +168,31 @@ class SeparatedFile:
         with self.content.open() as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
             return data.find(self.dialect.quote.encode()) >= 0
 
-    # ---------------------------------------------------- what Arrow does not say
+    def _without_blank_end(self, batches):
+        """Leave out the rows of empty cells that end the file."""
+        held = []
+        for batch in batches:
+            if _blank_end(batch) < batch.num_rows:
+                yield from held
+                held = []
+            held.append(batch)
+        if blank := sum(map(_blank_end, held)):
+            # columns that are not read may hold something in these rows
+            last = collections.deque(self._rows(), maxlen=blank)
+            empty = (not any(map(clean, row)) for _, row in reversed(last))
+            blank = sum(1 for _ in itertools.takewhile(bool, empty))
+        if blank:
+            self._note(
+                f"{blank:,} row{'s' * (blank > 1)} of empty cells at the end of "
+                f"{self.name} {'are' if blank > 1 else 'is'} passed over."
+            )
+        kept = sum(batch.num_rows for batch in held) - blank
+        for batch in held:
+            if kept > 0:
+                yield batch.slice(0, min(kept, batch.num_rows))
+            kept -= batch.num_rows
 
-    def _adapt(self, columns, source, error):
-        """After Arrow refused: find another way of reading and raise Reread, or raise why."""
-        if isinstance(source, _Tidied) and source.error is not None:
-            raise source.error from None
-        if not isinstance(error, pa.ArrowException):
-            raise error
-        if not self._checked_encoding:
-            self._check_encoding()
-        failing = self._failing(columns)
-        if failing:
-            self._worded |= failing
-        elif not self._tidied:
-            self._tidied = True
-        elif self._block < _LARGEST_BLOCK:
-            self._block *= 16
-        else:
-            reason = (str(error).splitlines() or [""])[0]
-            raise ValueError(f"{self.content.name} cannot be read ({reason}).") from None
-        raise Reread
+    # ---------------------------------------------------- what Arrow does not say
 
     def _check_encoding(self):
         """Find the encoding out again where text that began as UTF-8 does not go on so."""
@@ -203,49 +205,19 @@ class SeparatedFile:
                 strange = b"\n".join(line for line in stream if not line.isascii())
             encoding = encoding_of(strange)
             if self.dialect.encoding != "utf-8" or encoding in (None, "utf-8"):
-                raise ValueError(
-                    f"{self.content.name} is not {self.dialect.encoding} text; "
-                    "give its --encoding, or convert it to UTF-8."
-                ) from None
+                raise self._foreign() from None
             self.dialect = replace(self.dialect, encoding=encoding)
             raise Reread from None
 
-    def _failing(self, columns):
-        """Names of the columns of numbers that hold other cells; None if rows cannot be cut."""
-        wanted = [
-            name for name, kind in columns.items() if kind == NUMBER and name not in self._worded
-        ]
-        failing = set()
-        source, read, parse, convert = self._arguments(dict.fromkeys(columns, TEXT))
-        convert.column_types = dict.fromkeys(columns, pa.string())
-        try:
-            for batch in pacsv.open_csv(source, read, parse, convert):
-                failing |= {
-                    name
-                    for name in wanted
-                    if name not in failing and not self._are_numbers(batch.column(name))
-                }
-        except (pa.ArrowException, ValueError):
-            return None
-        return failing
-
-    def _are_numbers(self, cells):
-        """Whether Arrow reads all cells of a column of text as numbers."""
-        known = cells.filter(pc.invert(pc.is_in(cells, value_set=self._nothing)))
-        known = pc.utf8_trim_whitespace(known)
-        if self.dialect.decimal == ",":
-            if pc.any(pc.match_substring(known, ".")).as_py():
-                return False
-            known = pc.replace_substring(known, ",", ".")
-        try:
-            known.cast(NUMBER)
-        except pa.ArrowInvalid:
-            return False
-        return True
+    def _foreign(self):
+        return ValueError(
+            f"{self.name} is not {self.dialect.encoding} text; "
+            "give its --encoding, or convert it to UTF-8."
+        )
 
     def _check_lines(self, n_rows):
         """Where quotations may have swallowed lines, let the strict reader go over the rows."""
-        if self._tidied or not (self._has_quotes or len(self.names) == 1):
+        if self._strict or not (self._has_quotes or len(self.names) == 1):
             return
         lines, tail = 0, b""
         with self.content.open() as stream:
@@ -255,51 +227,23 @@ class SeparatedFile:
         lines += not tail.endswith(b"\n")
         if len(self.names) == 1 and lines > n_rows + self._skipped:
             blank = lines - n_rows - self._skipped
-            self._note(f"{blank:,} blank lines of {self.content.name} are passed over.")
+            self._note(f"{blank:,} blank lines of {self.name} are passed over.")
         last = tail.rstrip().rpartition(b"\n")[2]
         if self._has_quotes and (
             lines != n_rows + self._skipped or last.count(self.dialect.quote.encode()) % 2
         ):
-            self._tidied = True
+            self._strict = True
             raise Reread
-
-    def _without_blank_end(self, batches):
-        """Leave out the rows of empty cells that end the file."""
-        held = []
-        for batch in batches:
-            if _blank_end(batch) < batch.num_rows:
-                yield from held
-                held = []
-            held.append(batch)
-        blank = 0
-        for batch in reversed(held):
-            blank += _blank_end(batch)
-        if blank:
-            # columns that are not read may hold something in these rows
-            last = collections.deque(self._rows(), maxlen=blank)
-            empty = itertools.takewhile(
-                lambda row: not any(clean(cell) for cell in row[1]), reversed(last)
-            )
-            blank = sum(1 for _ in empty)
-        if blank:
-            self._note(
-                f"{blank:,} row{'s' * (blank > 1)} of empty cells at the end of "
-                f"{self.content.name} {'are' if blank > 1 else 'is'} passed over."
-            )
-        kept = sum(batch.num_rows for batch in held) - blank
-        for batch in held:
-            if kept > 0:
-                yield batch.slice(0, min(kept, batch.num_rows))
-            kept -= batch.num_rows
 
     # ------------------------------------------------------------------ places
 
     def place(self, row):
         """Where a row stands, for a message."""
         line, _ = next(itertools.islice(self._rows(), row, None))
-        return f"line {line} of {self.content.name}"
+        return f"line {line} of {self.name}"
 
     def _rows(self):
+        """Pairs of line number and cells by Python's strict reader."""
         with self.content.text(self.dialect.encoding) as lines:
             for _ in itertools.islice(lines, self._skipped):
                 pass
@@ -308,44 +252,35 @@ class SeparatedFile:
             except UnicodeDecodeError:
                 raise
             except ValueError as error:
-                raise ValueError(f"{self.content.name}, {error}") from None
+                raise ValueError(f"{self.name}, {error}") from None
+
+    def _checked_rows(self):
+        """The cells of each row."""
+        width = len(self.names)
+        for line, row in self._rows():
+            if len(row) != width:
+                raise ValueError(
+                    f"{self.name}, line {line}: {len(row)} cell{'s' * (len(row) != 1)} where "
+                    f"{width} are expected; mend the line, or give --separator."
+                )
+            yield row
 
 
-class _Tidied(io.RawIOBase):
-    """Rows written out again in the plainest CSV, as a stream of bytes."""
-
-    def __init__(self, rows, width, name):
-        self._rows, self._width, self._name = rows, width, name
-        self._ready, self.error = b"", None
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer):
-        if not self._ready:
-            text = io.StringIO()
-            writer = csv.writer(text, lineterminator="\n")
-            try:
-                for line, row in itertools.islice(self._rows, 1 << 12):
-                    if len(row) != self._width:
-                        raise ValueError(
-                            f"{self._name}, line {line}: {len(row)} cell{'s' * (len(row) != 1)} "
-                            f"where {self._width} are expected; mend the line, or give "
-                            "--separator."
-                        )
-                    writer.writerow(row)
-            except ValueError as error:
-                self.error = error
-                raise
-            self._ready = text.getvalue().encode()
-        size = min(len(buffer), len(self._ready))
-        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
-        return size
+def _side_by_side(function, values):
+    """Apply a function to a few values at a time, in threads; the results in order."""
+    n_threads, ready = pa.cpu_count(), collections.deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        for value in values:
+            ready.append(pool.submit(function, value))
+            if len(ready) > n_threads:
+                yield ready.popleft().result()
+        while ready:
+            yield ready.popleft().result()
 
 
 def _blank_end(batch):
-    """How many rows at the end of a table have no cell with anything in it."""
+    """How many rows at the end of a batch have no cell with anything in it."""
     row = batch.num_rows
-    while row and all(not clean(str(column[row - 1].as_py() or "")) for column in batch.columns):
+    while row and not any(clean(str(column[row - 1].as_py() or "")) for column in batch.columns):
         row -= 1
     return batch.num_rows - row

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from .arff_file import ArffFile
 from .cells import clean, listed
-from .columns import Cells, as_numbers, as_words, distinct, numbers_in, words_in
+from .columns import NUMBER, TEXT, Cells, as_numbers, as_words, distinct, numbers_in, words_in
 from .content import Content, expanded
 from .dialect import Dialect, Sample
 from .indexed import read_indexed
-from .separated import NUMBER, TEXT, Reread, SeparatedFile
+from .separated import Reread, SeparatedFile
 from .typed import BundledSet, ColumnarFile
 
 _FEATHER = (b"ARROW1", b"FEA1")
@@ -189,7 +189,7 @@ class Source:
     def schema(self):
         """The names and kinds of the columns, float64 or dictionaries of words."""
         if self._kinds is None:
-            self._settle(lambda file, columns: file.batches(columns))
+            self._settle()
         return pa.schema(self._kinds.items())
 
     def table(self):
@@ -203,32 +203,24 @@ class Source:
             If the rows cannot be read as what they are or should be; the message names file,
             line and cell.
         """
-        parts = self._settle(lambda file, columns: file.table(columns))
-        tables = [
-            pa.table(
-                {
-                    name: self._converted(file, name, part.column(own))
-                    for name, own in self._own_names(self._kinds)
-                },
-                schema=self.schema,
-            )
-            for file, part in zip(self.files, parts, strict=True)
-        ]
-        return pa.concat_tables(tables).unify_dictionaries()
+        parts = self._settle(keep=True)
+        return pa.Table.from_batches(self._converted(parts), self.schema).unify_dictionaries()
 
     def batches(self):
         """The rows as Arrow record batches of ``schema``, in bounded memory."""
-        schema = self.schema
+        _ = self.schema
         columns = self._asked()
-        for file in self.files:
-            for batch in file.batches(columns):
-                yield pa.record_batch(
-                    [
-                        self._converted(file, name, batch.column(own))
-                        for name, own in self._own_names(self._kinds)
-                    ],
-                    schema=schema,
-                )
+        yield from self._converted(file.batches(columns) for file in self.files)
+
+    def _converted(self, parts):
+        """Batches of each file as batches of ``schema``."""
+        for file, batches in zip(self.files, parts, strict=True):
+            for batch in batches:
+                arrays = [
+                    self._column(file, name, batch.column(own))
+                    for name, own in self._own_names(self._kinds)
+                ]
+                yield pa.record_batch(arrays, schema=self.schema)
 
     def place(self, row):
         """Where a row stands, for a message."""
@@ -278,20 +270,28 @@ class Source:
             asked[own] = unusable.pop() if unusable else TEXT if text else NUMBER
         return asked
 
-    def _settle(self, read):
-        """Read all rows once and find out what the columns hold; the parts that were read."""
+    def _settle(self, keep=False):
+        """Read all rows once and find out what the columns hold.
+
+        Returns
+        -------
+        list of list of record batch
+            What was read of each file, if it was to be kept.
+        """
         while True:
             asked = self._asked()
             found = {name: Cells(name, kind) for name, kind in self._wanted.items()}
             parts, self._lengths = [], []
             try:
                 for file in self.files:
-                    part, n_rows = read(file, asked), 0
-                    parts.append(part)
-                    for batch in [part] if isinstance(part, pa.Table) else part:
+                    n_rows = 0
+                    parts.append([])
+                    for batch in file.batches(asked):
                         for name, own in self._own_names(self._wanted):
                             found[name].update(file, self._given, batch.column(own), n_rows)
                         n_rows += batch.num_rows
+                        if keep:
+                            parts[-1].append(batch)
                     self._lengths.append(n_rows)
             except Reread:
                 continue
@@ -312,7 +312,8 @@ class Source:
         self._kinds, self._found = {name: kinds[name] for name in self._wanted}, found
         return parts
 
-    def _converted(self, file, name, column):
+    def _column(self, file, name, column):
+        """A column as what it was found to be."""
         if column.type == NUMBER:
             return column
         if self._kinds[name] == NUMBER:

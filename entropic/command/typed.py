@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .cells import number_as_word, unique_names
-from .separated import NUMBER, TEXT
+from .columns import NUMBER, TEXT
 
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 _DAY = 86_400_000_000  # microseconds
@@ -40,12 +40,8 @@ class TypedFile:
         self.kinds = dict(zip(self.names, kinds, strict=True))
         self.words = {name for name, kind in self.kinds.items() if kind == TEXT}
 
-    def table(self, columns):
-        """The rows as a table of columns of NUMBER or TEXT."""
-        return pa.Table.from_batches(self.batches(columns), pa.schema(columns.items()))
-
     def batches(self, columns):
-        """The rows as record batches of the same columns.
+        """The rows as record batches of columns of NUMBER or TEXT.
 
         Raises
         ------

@@ -192,6 +192,15 @@ def test_text_of_wider_characters_is_read(write, encoding):
     assert table.names == ["größe", "y"] and table.columns[1].tolist() == ["straße", "weg"]
 
 
+@pytest.mark.parametrize("content", ["a,b\n", "a,b\n1,2\n", "a b\n1 2\n"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_text_that_ends_within_a_character_is_named(write, content, encoding):
+    path = write(content.encode(encoding) + b"\0")
+    with pytest.raises(ValueError, match=f"is not {encoding} text") as caught:
+        read([path])
+    assert path in str(caught.value)
+
+
 def test_text_that_is_not_utf_8_is_guessed_and_may_be_told(write):
     western = "réponse,y\n1,oui é\n2,non à côté\n".encode("cp1252")
     table = read([write(western)])
