@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import binomtest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris, make_moons
 from sklearn.pipeline import make_pipeline
@@ -137,6 +138,10 @@ def test_reliability_by_hand():
     np.testing.assert_allclose(shown.predicted, [0.025, 0.135, 0.965])
     np.testing.assert_allclose(shown.observed, [0.0, 0.5, 1.0])
     assert shown.error == pytest.approx((2 * 0.025 + 2 * 0.365 + 2 * 0.035) / 6)
+    bars = [path.vertices[:, 1] for path in shown.ax_.collections[0].get_paths()]
+    for hits, bar in enumerate(bars):
+        exact = binomtest(hits, 2).proportion_ci(0.95, "exact")
+        np.testing.assert_allclose(bar, [exact.low, exact.high])
 
 
 def test_convergence_shows_the_gaps():

@@ -186,6 +186,10 @@ def test_many_classes_differ_by_colour_and_marker():
     model = EntropicClassifier().fit(X, y)
     shown = BoundaryDisplay.from_estimator(model, X, grid_resolution=30)
     assert len(shown.ax_.get_legend().get_texts()) == 13
+    in_all = EntropicClassifier(bound=1e-3).fit(X, y)
+    shown_in_all = BoundaryDisplay.from_estimator(in_all, X, y, grid_resolution=10)
+    assert in_all.in_band(X).all()
+    assert shown_in_all.ax_.get_legend().get_texts()[-1].get_text() == "uncertain everywhere"
     # a name is written inside its region
     for text in shown.ax_.texts:
         assert model.predict([text.get_position()])[0] == text.get_text()

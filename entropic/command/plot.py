@@ -28,6 +28,7 @@ FORMATS = ("png", "svg", "pdf")
 # More rows make no other picture, and a scatter of them no better one.
 MOST_ROWS, MOST_POINTS = 200_000, 5_000
 WIDTH, HEIGHT = 5.6, 4.2  # inches of one display
+BESIDE = 1.4  # more for the names of several classes
 
 
 class Displays:
@@ -98,7 +99,8 @@ def plot(options):
             names.append(name)
     n_columns = min(len(names), 3 if len(names) > 4 else 2)
     n_lines = math.ceil(len(names) / n_columns)
-    figure = Figure(figsize=(WIDTH * n_columns, HEIGHT * n_lines), layout="constrained")
+    width = WIDTH + (BESIDE if len(model.classifier.classes_) > 2 else 0.0)
+    figure = Figure(figsize=(width * n_columns, HEIGHT * n_lines), layout="constrained")
     axes = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
     for ax, name in zip(axes, names, strict=False):
         getattr(displays, name)(ax)

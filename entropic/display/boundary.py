@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.ndimage import distance_transform_edt, zoom
 
 from entropic import checks
+from entropic.uncertainty.band import in_band
 from entropic.uncertainty.mixin import certain
 from entropic.uncertainty.several import class_scores
 
@@ -137,14 +138,14 @@ class BoundaryDisplay(Display):
         )
         return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, alpha=0.25, legend=True, **kwargs):
+    def plot(self, ax=None, *, alpha=None, legend=True, **kwargs):
         """Draw; keyword arguments go to the scatter of the samples.
 
         Parameters
         ----------
         ax : matplotlib axes or None
-        alpha : float
-            Opacity of the regions.
+        alpha : float or None
+            Opacity of the regions; None for 0.25 where there are two, 0.35 where more.
         legend : bool
 
         Returns
@@ -156,6 +157,8 @@ class BoundaryDisplay(Display):
         leads = _leads(class_scores(flat)).T.reshape(-1, *self.first.shape)
         names = range(len(leads)) if self.classes is None else self.classes
         looks = list(zip(map(str, names), styles(len(leads)), strict=True))
+        if alpha is None:
+            alpha = 0.25 if len(looks) == 2 else 0.35
         for lead, (name, style) in zip(leads, looks, strict=True):
             self._fill(ax, lead, 0.0, style["color"], alpha)
             self._line(ax, lead, [0.0], linewidths=1.5)
@@ -179,7 +182,12 @@ class BoundaryDisplay(Display):
             if self.points is None or self.codes is None:
                 for name, style in looks:
                     ax.fill([], [], color=style["color"], alpha=alpha, label=name)
-            if self.band is not None or self.uncertain is not None:
+            uncertain = self.uncertain
+            if self.band is not None:
+                uncertain = in_band(self.scores, self.band)
+            if uncertain is not None and np.all(uncertain):
+                ax.fill([], [], color="white", label="uncertain everywhere")
+            elif self.band is not None or np.any(uncertain):
                 ax.plot([], [], "k--", linewidth=1.0, label="edge of the\nuncertain region")
             legend_beside(ax)
         ax.set(xlabel=self.labels[0], ylabel=self.labels[1])
@@ -222,8 +230,7 @@ def _leads(scores):
 
 def _refined(scores, n_points):
     """Scores on a square grid, interpolated to one of about ``FINE`` points a side."""
-    factor = max(1, FINE // n_points)
-    n_fine = (n_points - 1) * factor + 1
+    n_fine = (n_points - 1) * max(1, FINE // n_points) + 1
     ratio = n_fine / n_points
     square = scores.reshape(n_points, n_points, -1)
     return zoom(square, (ratio, ratio, 1), order=1).reshape(n_fine**2, -1)

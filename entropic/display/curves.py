@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import betaincinv
 
 from entropic import checks
 from entropic.uncertainty.report import reliability, risk_coverage
 from entropic.uncertainty.several import class_scores, confidence
 
 from .axes import (
-    MOST_TOLD_APART,
     Display,
     axes_or_new,
     fitted,
@@ -83,7 +83,7 @@ class RiskCoverageDisplay(Display):
 
 
 class ReliabilityDisplay(Display):
-    """Observed frequency against predicted probability.
+    """Observed frequency against predicted probability, with what chance may have done.
 
     Of two classes, or with ``class_label``, the frequency of one class against its probability. Of
     several without ``class_label``, how often the predicted class is right against its
@@ -172,7 +172,10 @@ class ReliabilityDisplay(Display):
             "label": f"calibration error {self.error:.3f}",
             **kwargs,
         }
-        ax.plot(self.predicted, self.observed, **kwargs)
+        (line,) = ax.plot(self.predicted, self.observed, **kwargs)
+        low, high = _intervals(np.rint(self.observed * self.counts), self.counts)
+        bars = {"colors": line.get_color(), "alpha": 0.5, "label": "95 % interval"}
+        ax.vlines(self.predicted, low, high, **bars)
         ax.set(xlabel=self.labels[0], ylabel=self.labels[1], xlim=(0, 1), ylim=(0, 1))
         ax.legend()
         return self._remember(ax)
@@ -233,11 +236,19 @@ class ConvergenceDisplay(Display):
         if self.goal:
             ax.axhline(self.goal, color="0.5", linestyle="dashed", label="goal")
         ax.set(xlabel="step", ylabel="duality gap", yscale="log")
-        if len(gaps) > MOST_TOLD_APART:
+        if several:
             legend_beside(ax)
         else:
             ax.legend()
         return self._remember(ax)
+
+
+def _intervals(hits, counts):
+    """Frequencies that as many hits leave possible: C. Clopper, E. Pearson (1934), at 95 %."""
+    misses = counts - hits
+    low = betaincinv(np.maximum(hits, 1), misses + 1, 0.025)
+    high = betaincinv(hits + 1, np.maximum(misses, 1), 0.975)
+    return np.where(hits > 0, low, 0.0), np.where(misses > 0, high, 1.0)
 
 
 def _chances(probability):

@@ -152,4 +152,4 @@ class ScoreHistogramDisplay(Display):
             ax.vlines(ends, foot, foot + 0.9, label="limits of the band", **style)
         ax.set(xlabel="score of the class", ylim=(lines[-1] - 0.1, 1 + 0.1 * n_classes))
         ax.set_yticks(lines, [str(label) for label in self.classes])
-        ax.legend(loc="upper center", ncols=2)  # in the tenth above the first line
+        ax.legend(loc="upper center", ncols=2, framealpha=1)  # in the tenth above the first line
