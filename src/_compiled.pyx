@@ -80,6 +80,8 @@ cdef extern from "sweep.h" nogil:
         const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads)
     int sweep_hessp "IN_USE(sweep_hessp)"(
         const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads)
+    int sweep_curvature "IN_USE(sweep_curvature)"(
+        const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads)
     int sweep_rmatvec "IN_USE(sweep_rmatvec)"(
         const rows *view, const double *pointwise_gradient, int n_threads, double *out)
     int sweep_moments "IN_USE(sweep_moments)"(
@@ -91,8 +93,6 @@ cdef extern from "blas.h" nogil:
 
 cdef extern from "curvature.h" nogil:
     int curvature_fits "IN_USE(curvature_fits)"(const rows *view)
-    int sweep_curvature "IN_USE(sweep_curvature)"(
-        const rows *view, const double *hessian_weights, int n_threads, double *out)
     int sweep_gram "IN_USE(sweep_gram)"(
         const rows *view, const double *scale, int n_threads, double *out)
     void sweep_pairs "IN_USE(sweep_pairs)"(
@@ -364,7 +364,7 @@ def evaluate_each(RowView view, list each, n_threads=1):
     cdef problem *p
     if problems.count == 0:
         return []
-    matrices, later = [None] * problems.count, {}
+    matrices, later = [None] * problems.count, {}  # later: in reads of their own, by the problem
     for k in range(problems.count):
         coef, target_, curvature, functional_margins, log_margins, hessian_weights = each[k]
         p = problems.each + k
@@ -383,8 +383,8 @@ def evaluate_each(RowView view, list each, n_threads=1):
     with nogil:
         status = sweep_evaluate(&view.rows, problems.each, problems.count, threads)
     check(status)
-    for k, hessian_weights in later.items():
-        matrices[k] = _curvature(view, hessian_weights, threads)
+    for k, matrix_ in zip(later, curvature_each(view, list(later.values()), threads)):
+        matrices[k] = matrix_
     return [(problems.each[k].value, gradients.base[k], matrices[k])
             for k in range(problems.count)]
 
@@ -428,23 +428,25 @@ def rmatvec(RowView view, pointwise_gradient, n_threads=1):
     return out.base
 
 
-def curvature_each(RowView view, each, n_threads=1):
-    return [_curvature(view, hessian_weights, usable(n_threads)) for hessian_weights in each]
+def curvature_each(RowView view, list each, n_threads=1):
+    cdef Problems problems = Problems(view, len(each))
+    cdef ptrdiff_t n = problems.size, k
+    cdef double[:, :, ::1] out = np.empty((problems.count, n, n))
+    cdef int threads = usable(n_threads), status
+    if problems.count == 0:
+        return []
+    for k in range(problems.count):
+        problems.each[k].hessian_weights = <double *>problems.read(
+            each[k], problems.samples, "hessian_weights")
+        problems.each[k].curvature = &out[k, 0, 0]
+    with nogil:
+        status = sweep_curvature(&view.rows, problems.each, problems.count, threads)
+    check(status)
+    return list(out.base)
 
 
 def curvature(RowView view, hessian_weights, n_threads=1):
-    return _curvature(view, hessian_weights, usable(n_threads))
-
-
-cdef _curvature(RowView view, hessian_weights, int threads):
-    cdef ptrdiff_t n = view.rows.n_columns + 1
-    cdef const double[::1] scale = _vector(hessian_weights, view.rows.n_samples, "hessian_weights")
-    cdef double[:, ::1] out = np.empty((n, n))
-    cdef int status
-    with nogil:
-        status = sweep_curvature(&view.rows, &scale[0], threads, &out[0, 0])
-    check(status)
-    return out.base
+    return curvature_each(view, [hessian_weights], n_threads)[0]
 
 
 def gram(RowView view, scale, n_threads=1):

@@ -140,43 +140,7 @@ void curvature_fold(const rows *view, double *matrix)
         }
 }
 
-/* ------------------------------------------------------------------ the curvature by itself */
-
-typedef struct {
-    const rows *view;
-    const double *hessian_weights;
-    partials partials;
-    double *out;
-    ptrdiff_t *cuts;                    /* sparse: where the parts of the columns begin */
-} second;
-
-static void curvature_chunk(void *work, ptrdiff_t chunk, int worker)
-{
-    second *s = work;
-    walk w = walk_chunk(&s->partials, chunk, worker, 0);
-    curvature_sum sum;
-    block b;
-    curvature_begin(&sum, s->view, partial(&s->partials, chunk), w.more);
-    while (walk_next(&w, &b)) curvature_add(&sum, &b, s->hessian_weights + b.start);
-    curvature_end(&sum);
-}
-
-static int curvature_by_chunks(const rows *view, const double *hessian_weights, int n_threads,
-                               double *out)
-{
-    size_t size = (size_t)view->n_columns + 1, square = size * size;
-    second s = {.view = view, .hessian_weights = hessian_weights};
-    plan plan = plan_chunks(view, (ptrdiff_t)square);
-    if (plan.block_rows > CURVATURE_ROWS) plan.block_rows = CURVATURE_ROWS;
-    int status = partials_new(&s.partials, view, plan, square, curvature_scratch(view), n_threads);
-    if (status == 0) {
-        each_chunk(plan.n_chunks, n_threads, curvature_chunk, &s);
-        memcpy(out, partials_sum(&s.partials), square * sizeof(double));
-        curvature_fold(view, out);
-    }
-    partials_free(&s.partials);
-    return status;
-}
+/* ------------------------------------------------------- of rows too wide for a matrix a chunk */
 
 static void curvature_band(const bands *s, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t first,
                            ptrdiff_t stop, double *matrix, double *scratch)
@@ -194,7 +158,6 @@ static void curvature_band(const bands *s, ptrdiff_t begin, ptrdiff_t end, ptrdi
     curvature_end(&sum);
 }
 
-/* Too wide for a matrix a chunk. */
 static int curvature_by_bands(const rows *view, const double *hessian_weights, int n_threads,
                               double *out)
 {
@@ -206,6 +169,13 @@ static int curvature_by_bands(const rows *view, const double *hessian_weights, i
     s.scratch_size = curvature_scratch(view) + block_copy_scratch(view, CURVATURE_ROWS);
     return bands_multiply(&s, n_threads, out);
 }
+
+typedef struct {
+    const rows *view;
+    const double *hessian_weights;
+    double *out;
+    ptrdiff_t *cuts;                    /* where the parts of the columns begin */
+} second;
 
 /* One part of the columns: the pairs whose later entry lies in it, from all rows. */
 static void sparse_part(void *work, ptrdiff_t part, int worker)
@@ -259,9 +229,8 @@ static int curvature_by_parts(const rows *view, const double *hessian_weights, i
     return status;
 }
 
-int sweep_curvature(const rows *view, const double *hessian_weights, int n_threads, double *out)
+int curvature_alone(const rows *view, const double *hessian_weights, int n_threads, double *out)
 {
-    if (curvature_fits(view)) return curvature_by_chunks(view, hessian_weights, n_threads, out);
     if (view->kind == ROWS_SPARSE) return curvature_by_parts(view, hessian_weights, n_threads, out);
     return curvature_by_bands(view, hessian_weights, n_threads, out);
 }

@@ -30,7 +30,8 @@ void curvature_add(curvature_sum *sum, const block *b, const double *hessian_wei
 void curvature_end(curvature_sum *sum);
 void curvature_fold(const rows *view, double *matrix);
 
-int sweep_curvature(const rows *view, const double *hessian_weights, int n_threads, double *out);
+/* The curvature of rows that don't fit, in a read for itself. */
+int curvature_alone(const rows *view, const double *hessian_weights, int n_threads, double *out);
 
 int sweep_gram(const rows *view, const double *scale, int n_threads, double *out);
 

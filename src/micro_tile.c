@@ -5,7 +5,7 @@
 
 #include "cpu.h"
 
-/* Vectors of the widest registers: the compiler splits wider ones, and then loses sums. */
+/* Vectors of a level's own registers: of wider ones the sums would not stay in registers. */
 #if defined(__GNUC__)
 #if defined(__AVX512F__)
 enum { LANES = 8, ROWS = 8 };
@@ -43,45 +43,108 @@ static ALWAYS_INLINE void tile(int rows, int vectors, const double *restrict a, 
     }
 }
 
-/* Adds a tile of the squares to rows of `out`, up to the diagonal: row i, of the columns from `left`
- * on, has `ends` + i. */
-static ALWAYS_INLINE void add_squares(int rows, int vectors, const double *a, const double *b,
-                                      ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t ends,
-                                      ptrdiff_t count, double *restrict out, ptrdiff_t ld_out)
+/* Sums of zero, and their addition to `count` rows of `out`: of the first `ends`, of each next one
+ * more. */
+static ALWAYS_INLINE void clear(int rows, int vectors, vector s[ROWS][VECTORS])
 {
-    vector s[ROWS][VECTORS];
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 3
         for (int j = 0; j < vectors; j++) s[i][j] = ALL(0.0);
-    tile(rows, vectors, a, 1, ld, b, ld, depth, s);
+}
+
+static ALWAYS_INLINE void add(int vectors, vector s[ROWS][VECTORS], ptrdiff_t ends,
+                              ptrdiff_t count, double *restrict out, ptrdiff_t ld)
+{
     for (ptrdiff_t i = 0; i < count; i++) {
         const double *restrict sum = (const double *)s[i];
-        for (ptrdiff_t j = 0; j < vectors * LANES && j < ends + i; j++) out[i * ld_out + j] += sum[j];
+        for (ptrdiff_t j = 0; j < vectors * LANES && j < ends + i; j++) out[i * ld + j] += sum[j];
     }
 }
+
+/* USE(rows, vectors) for constants: all rows of a tile or half of them, so many vectors. */
+#define EACH_SHAPE(count, vectors, USE)                                                          \
+    do {                                                                                         \
+        if ((count) > ROWS / 2) {                                                                \
+            if ((vectors) == 1) USE(ROWS, 1);                                                    \
+            else if ((vectors) == 2) USE(ROWS, 2);                                               \
+            else USE(ROWS, 3);                                                                   \
+        } else {                                                                                 \
+            if ((vectors) == 1) USE(ROWS / 2, 1);                                                \
+            else if ((vectors) == 2) USE(ROWS / 2, 2);                                           \
+            else USE(ROWS / 2, 3);                                                               \
+        }                                                                                        \
+    } while (0)
 
 void micro_tile_squares(const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t n, double *out,
                         ptrdiff_t ld_out)
 {
-#define ADD(rows, vectors)                                                                       \
-    add_squares(rows, vectors, a + top, a + left, ld, depth, top - left + 1, count,              \
-                out + top * ld_out + left, ld_out)
+    vector s[ROWS][VECTORS];
+#define SQUARES(rows, vectors)                                                                   \
+    do {                                                                                         \
+        clear(rows, vectors, s);                                                                 \
+        tile(rows, vectors, a + top, 1, ld, a + left, ld, depth, s);                             \
+        add(vectors, s, top - left + 1, count, out + top * ld_out + left, ld_out);               \
+    } while (0)
     for (ptrdiff_t left = 0; left < n; left += VECTORS * LANES)
         for (ptrdiff_t top = left; top < n; top += ROWS) {
             ptrdiff_t count = n - top < ROWS ? n - top : ROWS;
-            ptrdiff_t vectors = (top + count - left + LANES - 1) / LANES;
-            if (count > ROWS / 2) {
-                if (vectors == 1) ADD(ROWS, 1);
-                else if (vectors == 2) ADD(ROWS, 2);
-                else ADD(ROWS, 3);
-            } else {
-                if (vectors == 1) ADD(ROWS / 2, 1);
-                else if (vectors == 2) ADD(ROWS / 2, 2);
-                else ADD(ROWS / 2, 3);
-            }
+            EACH_SHAPE(count, (top + count - left + LANES - 1) / LANES, SQUARES);
         }
-#undef ADD
+#undef SQUARES
+}
+
+ptrdiff_t micro_tile_row(ptrdiff_t i)
+{
+    ptrdiff_t whole = i / LANES, rest = i % LANES;
+    return LANES * (whole + 1) * (LANES * whole / 2 + rest);
+}
+
+/* s_ij += sum_k a_ik b[k][first_j] b[k][second_j], where second_j stands for LANES columns. */
+static ALWAYS_INLINE void pair_tile(int rows, int vectors, const double *restrict a,
+                                    ptrdiff_t down, const double *restrict b, ptrdiff_t ld,
+                                    ptrdiff_t depth, const ptrdiff_t *first,
+                                    const ptrdiff_t *second, vector s[ROWS][VECTORS])
+{
+    vector x[VECTORS];
+    for (ptrdiff_t k = 0; k < depth; k++, a++, b += ld) {
+#pragma GCC unroll 3
+        for (int j = 0; j < vectors; j++)
+            x[j] = ALL(b[first[j]]) * *(const vector *)(b + second[j]);
+#pragma GCC unroll 8
+        for (int i = 0; i < rows; i++) {
+            vector y = ALL(a[i * down]);
+#pragma GCC unroll 3
+            for (int j = 0; j < vectors; j++) s[i][j] += y * x[j];
+        }
+    }
+}
+
+void micro_tile_weighted(const double *weights, ptrdiff_t ld_weights, ptrdiff_t n_weights,
+                         const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t n, double *out,
+                         ptrdiff_t ld_out)
+{
+    vector s[ROWS][VECTORS];
+    ptrdiff_t first[VECTORS], second[VECTORS], i = 0, j = 0, vectors;
+#define WEIGHTED(rows, vectors)                                                                  \
+    do {                                                                                         \
+        clear(rows, vectors, s);                                                                 \
+        pair_tile(rows, vectors, weights + top * ld_weights, ld_weights, a, ld, depth, first,    \
+                  second, s);                                                                    \
+        add(vectors, s, VECTORS * LANES, count, out + top * ld_out, ld_out);                     \
+    } while (0)
+    for (; i < n; out += vectors * LANES) {
+        for (vectors = 0; vectors < VECTORS && i < n; vectors++) {
+            first[vectors] = i, second[vectors] = j;
+            j += LANES;
+            if (j > i) i++, j = 0;
+        }
+        for (ptrdiff_t top = 0; top < n_weights; top += ROWS) {
+            ptrdiff_t count = n_weights - top < ROWS ? n_weights - top : ROWS;
+            EACH_SHAPE(count, vectors, WEIGHTED);
+        }
+    }
+#undef WEIGHTED
 }
 
 /* squares_i += the squares of a tile that starts at a constant. */
@@ -109,7 +172,8 @@ static double total(vector x)
 }
 
 void micro_tile_forms(const double *a, ptrdiff_t ld, ptrdiff_t n, const double *f,
-                      const double *constant, ptrdiff_t width, const ptrdiff_t *depths, double *out)
+                      const double *constant, ptrdiff_t width, const ptrdiff_t *depths,
+                      double *out)
 {
 #define ADD(vectors)                                                                             \
     add_forms(vectors, a + top * ld, ld, f + left, width, depth, constant + left, squares)

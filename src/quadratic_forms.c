@@ -24,8 +24,8 @@ typedef struct {
     size_t scratch_size;
     ptrdiff_t width;
     double *padded;     /* a narrow factor, its rows filled up with zeros to whole micro-tiles */
-    ptrdiff_t band;     /* columns of the factor that end together, and for each such band its rows */
-    ptrdiff_t *depths;  /* up to the last that is not zero */
+    ptrdiff_t band;     /* columns of the factor that end together; of each band of so many, */
+    ptrdiff_t *depths;  /* its rows up to the last that is not zero */
 } forms;
 
 static void find_depths(forms *s)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cpu.h"
-#include "curvature.h"
+#include "several.h"
 #include "threads.h"
 
 /* What a sweep works with: its arguments, and memory that each_chunk's body finds its way in. */
@@ -14,7 +14,7 @@ typedef struct {
     ptrdiff_t n_problems;
     const double *pointwise_gradient;   /* per sample */
     partials partials;
-    int with_curvature;
+    ptrdiff_t n_curvatures, place;      /* of which the sums have a place among those of a chunk */
 } sweep;
 
 /* A problem's turn at a block, with its products f. */
@@ -87,7 +87,7 @@ static void scores_chunk(void *work, ptrdiff_t chunk, int worker)
 static int run(sweep *s, chunk_body body, size_t size, size_t more, int n_threads)
 {
     plan plan = plan_chunks(s->view, (ptrdiff_t)size);
-    if (s->with_curvature && plan.block_rows > CURVATURE_ROWS) plan.block_rows = CURVATURE_ROWS;
+    if (s->n_curvatures && plan.block_rows > CURVATURE_ROWS) plan.block_rows = CURVATURE_ROWS;
     int status = partials_new(&s->partials, s->view, plan, size, more, n_threads);
     if (status == 0) {
         each_chunk(plan.n_chunks, n_threads, body, s);
@@ -161,52 +161,47 @@ static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     sweep *s = work;
     double f[BLOCK_LIMIT], functional_margins[BLOCK_LIMIT], slope[BLOCK_LIMIT];
-    double hessian_weights[BLOCK_LIMIT], pointwise_gradient[BLOCK_LIMIT], weights[BLOCK_LIMIT];
-    double *value;
-    curvature_sum sum = {.matrix = NULL};
-    turn t = {s, walk_chunk(&s->partials, chunk, worker, !s->with_curvature), .f = f};
+    double weights[BLOCK_LIMIT], pointwise_gradient[BLOCK_LIMIT], buffer[BLOCK_LIMIT], *value;
+    turn t = {s, walk_chunk(&s->partials, chunk, worker, !s->n_curvatures), .f = f};
     const block *b = &t.block;
+    curvatures c;
+    curvatures_begin(&c, s->view, s->n_curvatures, partial(&s->partials, chunk) + s->place,
+                     t.walk.more);
     for (int more = turn_first(&t); more; more = turn_next(&t, pointwise_gradient, value + 1)) {
         const problem *p = s->problems + t.at;
-        double *wanted = p->curvature || p->hessian_weights ? hessian_weights : NULL;
+        double *hessian_weights = p->curvature ? curvatures_weights(&c, p->index)
+                                : p->hessian_weights ? buffer : NULL;
         value = sums_of(s, chunk, t.at);
         functional_margin_block(&p->target, b, f, functional_margins);
         weights_block(&p->target, b, weights);
-        *value += loss_block(&p->target.loss, b->count, functional_margins, weights, slope, wanted);
+        *value += loss_block(&p->target.loss, b->count, functional_margins, weights, slope,
+                             hessian_weights);
         pointwise_gradient_block(&p->target, b, weights, slope, pointwise_gradient);
-        if (p->curvature) {
-            double *matrix = value + 1 + s->view->n_columns + 1;
-            if (sum.matrix && sum.matrix != matrix) curvature_end(&sum);
-            if (sum.matrix != matrix) curvature_begin(&sum, s->view, matrix, t.walk.more);
-            curvature_add(&sum, b, hessian_weights);
-        }
+        if (p->curvature) curvatures_add(&c, b, p->index);
         keep(b, functional_margins, p->functional_margins);
         keep(b, slope, p->log_margins);
         keep(b, hessian_weights, p->hessian_weights);
     }
-    if (sum.matrix) curvature_end(&sum);
+    curvatures_end(&c);
 }
 
 int sweep_evaluate(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads)
 {
-    const size_t size = (size_t)view->n_columns + 1, square = size * size;
-    size_t total = 0;
+    const size_t size = (size_t)view->n_columns + 1;
     sweep s = {.view = view, .problems = problems, .n_problems = n_problems};
     for (problem *p = problems; p < problems + n_problems; p++) {
-        p->place = total;
-        total += 1 + size + (p->curvature ? square : 0);
-        s.with_curvature |= p->curvature != NULL;
+        p->place = (size_t)(p - problems) * (1 + size);
+        if (p->curvature) p->index = s.n_curvatures++;
     }
-    int status = run(&s, evaluate_chunk, total, s.with_curvature ? curvature_scratch(view) : 0,
-                     n_threads);
+    const ptrdiff_t n = s.n_curvatures;
+    s.place = n_problems * (ptrdiff_t)(1 + size);
+    int status = run(&s, evaluate_chunk, (size_t)s.place + curvatures_size(view, n),
+                     n ? curvatures_scratch(view, n) : 0, n_threads);
     for (problem *p = problems; status == 0 && p < problems + n_problems; p++) {
-        const double *value = partial(&s.partials, 0) + p->place;
+        const double *sums = partial(&s.partials, 0), *value = sums + p->place;
         p->value = *value;
         memcpy(p->gradient, value + 1, size * sizeof(double));
-        if (p->curvature) {
-            memcpy(p->curvature, value + 1 + size, square * sizeof(double));
-            curvature_fold(view, p->curvature);
-        }
+        if (p->curvature) curvatures_unpack(view, n, sums + s.place, p->index, p->curvature);
     }
     partials_free(&s.partials);
     return status;
@@ -225,6 +220,40 @@ static void hessp_chunk(void *work, ptrdiff_t chunk, int worker)
             for (ptrdiff_t i = 0; i < b.run; i++)
                 pointwise_gradient[at + i] = f[at + i] * hessian_weights[begin + i];
     }
+}
+
+static void curvature_chunk(void *work, ptrdiff_t chunk, int worker)
+{
+    sweep *s = work;
+    walk w = walk_chunk(&s->partials, chunk, worker, 0);
+    curvatures c;
+    block b;
+    curvatures_begin(&c, s->view, s->n_curvatures, partial(&s->partials, chunk), w.more);
+    while (walk_next(&w, &b))
+        for (ptrdiff_t k = 0; k < s->n_problems; k++) {
+            memcpy(curvatures_weights(&c, k), s->problems[k].hessian_weights + b.start,
+                   (size_t)b.count * sizeof(double));
+            curvatures_add(&c, &b, k);
+        }
+    curvatures_end(&c);
+}
+
+int sweep_curvature(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads)
+{
+    int status = 0;
+    if (!curvature_fits(view)) {
+        for (problem *p = problems; status == 0 && p < problems + n_problems; p++)
+            status = curvature_alone(view, p->hessian_weights, n_threads, p->curvature);
+        return status;
+    }
+    sweep s = {.view = view, .problems = problems, .n_problems = n_problems,
+               .n_curvatures = n_problems};
+    status = run(&s, curvature_chunk, curvatures_size(view, n_problems),
+                 curvatures_scratch(view, n_problems), n_threads);
+    for (ptrdiff_t k = 0; status == 0 && k < n_problems; k++)
+        curvatures_unpack(view, n_problems, partial(&s.partials, 0), k, problems[k].curvature);
+    partials_free(&s.partials);
+    return status;
 }
 
 static void rmatvec_chunk(void *work, ptrdiff_t chunk, int worker)

@@ -22,7 +22,8 @@ typedef struct {
     target target;
     double *scores, *functional_margins, *log_margins, *hessian_weights;    /* per sample */
     double value, *gradient, *curvature;
-    size_t place;                   /* of its sums among those of a chunk */
+    size_t place;                   /* of its sums among those of a chunk, */
+    ptrdiff_t index;                /* and of its curvature among the curvatures */
 } problem;
 
 /* The scores of each, from coef. */
@@ -34,6 +35,9 @@ int sweep_evaluate(const rows *view, problem *problems, ptrdiff_t n_problems, in
 
 /* The gradient of each, from coef and hessian_weights. */
 int sweep_hessp(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads);
+
+/* The curvature of each, from hessian_weights. */
+int sweep_curvature(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads);
 
 int sweep_rmatvec(const rows *view, const double *pointwise_gradient, int n_threads, double *out);
 
