@@ -34,6 +34,7 @@ from .model_format import stored
 from .rollback import all_or_nothing
 from .rows.stream import Batches, sample_of
 from .uncertainty.scoring import SCORINGS
+from .uncertainty.several import problems_of
 
 AUTO_KNOTS, AUTO_DEGREES = (0, 6), (1, 2, 3, 4, 5, 6)
 RULES = ("best", "one-standard-error")
@@ -54,8 +55,8 @@ SHARED = {
 }
 # Candidates whose accuracy lies within so many standard errors of the best compete by log-loss.
 WIDTH = 0.5
-# Seconds that the candidates of a degree may be expected to take for it to be tried by default, and
-# seconds a row: few rows cannot tell what so much time would find.
+# Seconds a class that the candidates of a degree may be expected to take for it to be tried by
+# default, and seconds a row: few rows cannot tell what so much time would find.
 AFFORDABLE, AFFORDABLE_PER_ROW = 5.0, 0.003
 
 
@@ -353,12 +354,12 @@ class EntropicClassifierCV(EntropicClassifier):
         names = ("constraint", "slack", "C", "bound")
         return fit_seconds(n_samples, n_columns) * prod(len(grid[name]) for name in names)
 
-    def expected_seconds(self, n_samples, n_features):
+    def expected_seconds(self, n_samples, n_features, n_classes=2):
         """What a search by leave-one-out on dense rows is expected to take.
 
         Parameters
         ----------
-        n_samples, n_features : int
+        n_samples, n_features, n_classes : int
 
         Returns
         -------
@@ -367,7 +368,7 @@ class EntropicClassifierCV(EntropicClassifier):
         """
         grid = self._grid()
         widths = {n_knots: n_features * max(n_knots, 1) for n_knots in grid["n_knots"]}
-        return sum(
+        return len(problems_of(range(n_classes))) * sum(
             self._seconds(grid, widths[n_knots], degree, n_samples)
             for n_knots, degree in self._expansions(grid, widths, n_samples)
         )

@@ -80,7 +80,8 @@ def fit(options):
         held_truth, dotted = labels.apply(label_cells(held_out, target, tested))
     held_X = None if held_out is None else encoder.matrix(held_out)
 
-    classifier, note = _classifier(options, labels, target, (n_fit, encoder.n_features))
+    sizes = n_fit, encoder.n_features, len(labels.names)
+    classifier, note = _classifier(options, labels, target, sizes)
     searching = isinstance(classifier, EntropicClassifierCV)
     if options.verbose or (streamed is None and not searching and _forewarned(X, classifier)):
         classifier.callback = _show_step
@@ -161,8 +162,8 @@ def _split(truth, share, seed):
     return train, test
 
 
-def _classifier(options, labels, target, shape):
-    """The classifier to fit to rows of a shape, and a note on why it is that one."""
+def _classifier(options, labels, target, sizes):
+    """The classifier for so many rows, features and classes, and a note on why it is that one."""
     parameters = {name: getattr(options, name) for name in DEFAULTS if hasattr(options, name)}
     if "class_weight" in parameters:
         parameters["class_weight"] = _class_weight(parameters["class_weight"], labels)
@@ -171,7 +172,7 @@ def _classifier(options, labels, target, shape):
         wanted = False
     if target is not None and parameters.get("standardize", "auto") == "auto":
         parameters["standardize"] = True  # a table, however large, is no text corpus
-    return classifier_for(parameters, wanted, shape)
+    return classifier_for(parameters, wanted, sizes)
 
 
 def _forewarned(X, classifier):

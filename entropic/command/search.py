@@ -17,7 +17,7 @@ LONG = 10.0
 BESIDES = ("class_weight", "certainty", "n_jobs")
 
 
-def classifier_for(parameters, wanted, shape):
+def classifier_for(parameters, wanted, sizes):
     """The classifier to fit: one that searches, or one model.
 
     Parameters
@@ -26,8 +26,8 @@ def classifier_for(parameters, wanted, shape):
         Of :class:`EntropicClassifier`, as far as they were given.
     wanted : bool or None
         Whether to search; None: unless it would take long.
-    shape : tuple of int
-        Of the rows to fit.
+    sizes : tuple of int
+        Rows to fit, features and classes.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def classifier_for(parameters, wanted, shape):
     search = EntropicClassifierCV(
         **{SEARCHED.get(k, k): [v] if k in SEARCHED else v for k, v in parameters.items()}
     )
-    seconds = search.expected_seconds(*shape)
+    seconds = search.expected_seconds(*sizes)
     if wanted is None and seconds > LONG:
         return EntropicClassifier(**parameters), (
             f"these are the default parameters; --search looks for better ones, in about "
