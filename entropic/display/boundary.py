@@ -179,22 +179,14 @@ class BoundaryDisplay(Display):
                     own = {**style, "label": name, **kwargs}
                     ax.scatter(*self.points[self.codes == code].T, **own)
         if legend:
-            if self.points is None or self.codes is None:
-                for name, style in looks:
-                    ax.fill([], [], color=style["color"], alpha=alpha, label=name)
-            uncertain = self.uncertain
-            if self.band is not None:
-                uncertain = in_band(self.scores, self.band)
-            if uncertain is not None and np.all(uncertain):
-                ax.fill([], [], color="white", label="uncertain everywhere")
-            elif self.band is not None or np.any(uncertain):
-                ax.plot([], [], "k--", linewidth=1.0, label="edge of the\nuncertain region")
-            legend_beside(ax)
+            self._legend(ax, looks, alpha)
         ax.set(xlabel=self.labels[0], ylabel=self.labels[1])
         return self._remember(ax)
 
     def _grid(self, values):
-        """The coordinates of the values, from one end of the grid to the other."""
+        """Values with their coordinates: those of the grid, or of a finer one of the same ends."""
+        if values.shape == self.first.shape:
+            return self.first, self.second, values.astype(float)
         ends = self.first[0, [0, -1]], self.second[[0, -1], 0]
         axes = (np.linspace(*end, n) for end, n in zip(ends, values.shape[::-1], strict=True))
         return *axes, values.astype(float)
@@ -219,6 +211,18 @@ class BoundaryDisplay(Display):
             box = dict(facecolor="white", alpha=0.6, linewidth=0, pad=1.0)
             place = self.first[middle], self.second[middle]
             ax.text(*place, name, ha="center", va="center", fontsize="small", bbox=box)
+
+    def _legend(self, ax, looks, alpha):
+        """Names of the classes, and what the dashed lines are."""
+        if self.points is None or self.codes is None:
+            for name, style in looks:
+                ax.fill([], [], color=style["color"], alpha=alpha, label=name)
+        uncertain = self.uncertain if self.band is None else in_band(self.scores, self.band)
+        if uncertain is not None and np.all(uncertain):
+            ax.fill([], [], color="white", label="uncertain everywhere")
+        elif self.band is not None or np.any(uncertain):
+            ax.plot([], [], "k--", linewidth=1.0, label="edge of the\nuncertain region")
+        legend_beside(ax)
 
 
 def _leads(scores):
