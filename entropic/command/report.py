@@ -74,9 +74,10 @@ class Report:
 
 def _confusion_lines(classes, counts):
     names = [str(name) for name in classes]
-    first = max(map(len, ["true class", *names]))
-    heads = [f"predicted {name}" for name in names]
-    yield [("  " + f"{'true class':<{first}}  " + "  ".join(heads), "dim")]
+    title = "true class" if len(names) == 2 else "true class, predicted:"
+    first = max(map(len, [title, *names]))
+    heads = [f"predicted {name}" if len(names) == 2 else f"{name:>5}" for name in names]
+    yield [("  " + f"{title:<{first}}  " + "  ".join(heads), "dim")]
     for i, (name, row) in enumerate(zip(names, counts, strict=True)):
         line = [(f"  {name:<{first}}", "")]
         for j, (head, count) in enumerate(zip(heads, row, strict=True)):

@@ -202,7 +202,7 @@ class UncertaintyMixin(GuaranteesMixin):
 
         Returns
         -------
-        array of shape (n_samples, 2)
+        array of shape (n_samples, n_classes)
         """
         return np.log(self.predict_proba(X))
 

@@ -24,7 +24,7 @@ def test_a_fit_and_its_predictions(run, iris, tmp_path, settings):
     code, out, error = run("fit", iris, "--target", "kind", *settings, "--model", model)
     assert code == 0, error
     assert "setosa: 50, versicolor: 50, virginica: 50" in out
-    assert "(mean over the classes)" in out and "predicted virginica" in out
+    assert "(mean over the classes)" in out and "true class, predicted:" in out
     code, out, _ = run("predict", model, iris)
     rows = list(csv.DictReader(io.StringIO(out)))
     saved, X = load_model(model), load_iris().data
@@ -50,7 +50,7 @@ def test_many_classes_are_named_by_what_is_confused(run, write):
     )
     code, out, _ = run("fit", path, "--target", "y", "--no-search")
     assert code == 0 and "and 8 more" in out
-    assert "most confused" in out and " for c" in out and "predicted" not in out
+    assert "most confused" in out and " for c" in out and "predicted:" not in out
 
 
 def test_a_quantity_is_refused(fails, write):
