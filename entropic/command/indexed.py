@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+
+from entropic.rows.libsvm import fault_of
 
 from .dialect import Dialect
 
@@ -102,30 +103,7 @@ def _read(content, encoding):
         sound = False
     if not sound:
         for number, row in zip(lines, rows, strict=True):
-            if fault := _fault(row):
+            if fault := fault_of(row.split()[1:]):
                 raise ValueError(f"{content.name}, line {number}, {fault}; mend the line.")
         raise ValueError(f"{content.name} is not of the LIBSVM form; mend it.")
     return matrix, np.array(labels, dtype=object), np.array(lines)
-
-
-def _fault(row):
-    """What is wrong with a row's pairs, or None."""
-    last = -1
-    for pair in row.split()[1:]:
-        index, colon, value = pair.decode("ascii", "replace").partition(":")
-        if index == "qid":
-            continue
-        if not (index.isascii() and index.isdigit() and colon):
-            return f"at {index + colon + value!r}: not an index and its value"
-        if int(index) >= 2**31:
-            return f"index {index}: beyond the largest index, {2**31 - 1}"
-        if int(index) <= last:
-            return f"index {index}: indices must rise within a line, and {last} comes before it"
-        last = int(index)
-        try:
-            sound = math.isfinite(float(value)) and "_" not in value
-        except ValueError:
-            sound = False
-        if not sound:
-            return f"index {index}: {value!r} is not a finite number"
-    return None

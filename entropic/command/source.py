@@ -9,10 +9,11 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 
+from entropic.rows.content import Content, expanded
+
 from .arff_file import ArffFile
 from .cells import clean, listed
 from .columns import NUMBER, TEXT, Cells, as_numbers, as_words, distinct, numbers_in, words_in
-from .content import Content, expanded
 from .dialect import Dialect, Sample
 from .indexed import read_indexed
 from .separated import Reread, SeparatedFile

@@ -109,7 +109,7 @@ class ColumnarFile(TypedFile):
 def _open_parquet(buffer):
     import pyarrow.parquet as pq
 
-    file = pq.ParquetFile(buffer)
+    file = pq.ParquetFile(buffer, page_checksum_verification=True)
     names = file.schema_arrow.names
 
     def read(positions):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from glob import escape, glob
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
+from .content import Content, expanded
+from .libsvm import blocks, fault_of
 from .stream import PlacedBatch
 
 # Bytes of a batch, unless the number of its rows is given.
@@ -134,6 +135,7 @@ class TableFiles:
 
     @staticmethod
     def _form(path):
+        Content(path)  # says whether it is there
         form = Path(path).suffix.lower().lstrip(".")
         forms = {"parquet": "parquet", "pq": "parquet", "feather": "feather", "arrow": "feather",
                  "csv": "csv"}  # fmt: skip
@@ -149,6 +151,11 @@ class TableFiles:
                 first += batch.num_rows
 
     def _batches(self, path, form):
+        options = {}
+        if form == "parquet":  # by the checksums of its pages, where it has them
+            options["fragment_scan_options"] = self._dataset.ParquetFragmentScanOptions(
+                page_checksum_verification=True
+            )
         with _named_file(path):
             # a reader without threads can tell in which row of a CSV file it stands
             yield from self._dataset.dataset(path, format=form).to_batches(
@@ -157,6 +164,7 @@ class TableFiles:
                 batch_readahead=1,
                 fragment_readahead=1,
                 use_threads=form != "csv",
+                **options,
             )
 
     def _converted(self, path, batch):
@@ -207,30 +215,8 @@ def _named_file(path):
         raise ValueError(f"{path!r} cannot be read: {message[:300]}") from None
 
 
-def expanded(paths):
-    """The files that some paths, patterns and folders name, each once.
-
-    Raises
-    ------
-    ValueError
-        If one names no file.
-    """
-    found = []
-    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        name = os.fspath(path)
-        if os.path.isdir(name):
-            here = sorted(file for file in glob(f"{escape(name)}/**/*.*", recursive=True)
-                          if os.path.isfile(file))  # fmt: skip
-        else:
-            here = [name] if os.path.isfile(name) else sorted(glob(name, recursive=True))
-        if not here:
-            raise ValueError(f"there is no file {name!r}.")
-        found += here
-    return list(dict.fromkeys(found))
-
-
 class LibsvmFiles:
-    """Batches of LIBSVM files (``label index:value ...``), sparse, read a range of bytes at a time.
+    """Batches of LIBSVM files (``label index:value ...``), sparse, read some whole lines at a time.
 
     Parameters
     ----------
@@ -270,39 +256,29 @@ class LibsvmFiles:
     def _ranges(self, n_features, zero_based):
         from sklearn.datasets import load_svmlight_file
 
-        options = dict(n_features=n_features, zero_based=zero_based)
         for path in self.files:
-            for start in range(0, os.path.getsize(path), self.batch_bytes):
-                try:
-                    X, y = load_svmlight_file(
-                        path, offset=start, length=self.batch_bytes, **options
-                    )
-                except ValueError as error:
-                    line = self._bad_line(path, start, options)
-                    raise ValueError(f"{path!r}, line {line}: {error}") from None
-                if len(y):
-                    yield path, X, y
-
-    def _bad_line(self, path, start, options):
-        """The number of the first line from a position on that cannot be read."""
-        from sklearn.datasets import load_svmlight_file
-
-        with open(path, "rb") as file:
-            number = sum(block.count(b"\n") for block in _blocks(file, start)) + 1
-            if start:  # the line that the range before has read to its end
-                file.readline()
-                number += 1
-            for line in file:
-                try:
-                    load_svmlight_file(BytesIO(line), **options)
-                except ValueError:
-                    break
-                number += 1
-        return number
+            with Content(path).open() as stream:
+                for block, n_before in blocks(stream, self.batch_bytes):
+                    try:
+                        X, y = load_svmlight_file(
+                            BytesIO(block), n_features=n_features, zero_based=zero_based
+                        )
+                    except (ValueError, OverflowError) as error:
+                        fault = _fault(block, n_before) or f"cannot be read: {error}"
+                        raise ValueError(f"{path!r}{fault}") from None
+                    if len(y):
+                        yield path, X, y
 
 
-def _blocks(file, n_bytes):
-    """The first bytes of a file, some at a time."""
-    while n_bytes > 0 and (block := file.read(min(n_bytes, 1 << 20))):
-        n_bytes -= len(block)
-        yield block
+def _fault(block, n_before):
+    """The line and the index of what is wrong first in a block of LIBSVM text, or None."""
+    for number, line in enumerate(block.splitlines(), n_before + 1):
+        label, *pairs = line.partition(b"#")[0].split() or [b"0"]
+        fault = fault_of(pairs)
+        try:
+            float(label)
+        except ValueError:
+            fault = f"the label {label.decode(errors='replace')!r} is not a number"
+        if fault:
+            return f", line {number}, {fault}; mend the line."
+    return None

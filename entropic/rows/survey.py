@@ -167,7 +167,7 @@ class LabelCodes:
         if self.known:
             raise ValueError(
                 f"y has the label {y[new[0]]!s} in row {new[0]}, which is not among the "
-                f"classes {[label[0] for label in self.labels]}; leave such rows out."
+                f"classes {', '.join(str(label[0]) for label in self.labels)}; leave such rows out."
             )
         found = np.unique(y[new])
         self.labels += tuple(found[place : place + 1] for place in range(len(found)))

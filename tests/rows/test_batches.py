@@ -1,5 +1,7 @@
 """Files as batches: the model of the same rows in memory, and errors that name file and row."""
 
+import gzip
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from entropic import EntropicClassifier
+from entropic.command.source import open_source
 from entropic.rows.batches import ArrayFiles, LibsvmFiles, TableFiles, expanded
 
 pa = pytest.importorskip("pyarrow")
@@ -142,7 +145,7 @@ def test_arrays(tmp_path):
 
 
 @pytest.mark.parametrize("zero_based", [True, False])
-def test_libsvm_by_offset(tmp_path, zero_based):
+def test_libsvm(tmp_path, zero_based):
     rng = np.random.default_rng(0)
     X = sp.random(200, 40, 0.2, format="csr", random_state=rng)
     y = np.asarray(X[:, :20].sum(axis=1)).ravel() > 2
@@ -150,7 +153,7 @@ def test_libsvm_by_offset(tmp_path, zero_based):
     dump_svmlight_file(X, y.astype(int), str(path), zero_based=zero_based)
     X, y = load_svmlight_file(str(path), zero_based=zero_based)
     whole = EntropicClassifier().fit(X, y)
-    for batch_bytes in (1000, 1 << 20):
+    for batch_bytes in (1, 1000, 1 << 20):  # of less than a line, too
         files = LibsvmFiles(path, batch_bytes=batch_bytes)
         assert files.zero_based is zero_based and files.n_features == X.shape[1]
         assert sum(X.shape[0] for X, _ in files) == 200
@@ -158,8 +161,30 @@ def test_libsvm_by_offset(tmp_path, zero_based):
     lines = path.read_text().splitlines()
     lines[120] = "1 3:x"
     path.write_text("\n".join(lines))
-    with pytest.raises(ValueError, match=r"a.svm', line 121: "):
+    with pytest.raises(ValueError, match=r"a.svm', line 121, index 3: 'x' is not a finite number"):
         LibsvmFiles(path, batch_bytes=500)
+    lines[120] = "yes 3:1"
+    (tmp_path / "a.svm.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    with pytest.raises(ValueError, match=r"a.svm.gz', line 121, the label 'yes' is not a number"):
+        LibsvmFiles(tmp_path / "a.svm.gz", batch_bytes=500)
+
+
+@pytest.mark.parametrize("form", ["batches", "command"])
+def test_a_damaged_page_of_parquet_is_named(tmp_path, form):
+    """Where the file has checksums: numbers that were changed would else be as good as any."""
+    path = tmp_path / "a.parquet"
+    columns = pa.table({"a": np.arange(3000.0), "y": np.arange(3000) % 2})
+    parquet.write_table(columns, path, write_page_checksum=True, compression="none")
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"a.parquet' .*(corrupt|CRC)"):
+        if form == "batches":
+            EntropicClassifier().fit_batches(TableFiles(path, "y"))
+        else:
+            source = open_source([path])
+            source.select(source.names)
+            source.table()
 
 
 def test_paths_patterns_and_folders(tmp_path):

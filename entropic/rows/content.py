@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import sys
 import zlib
 from contextlib import contextmanager
@@ -96,7 +97,11 @@ def _open_zstd(raw):
 
 
 def expanded(paths):
-    """Paths with folders and patterns replaced by the files that they name, in order.
+    """Paths with folders and patterns replaced by the files that they name, in order, each once.
+
+    Parameters
+    ----------
+    paths : str, path-like or list of them
 
     Raises
     ------
@@ -104,7 +109,7 @@ def expanded(paths):
         If a folder or a pattern names no file.
     """
     files = []
-    for path in map(str, paths):
+    for path in map(str, [paths] if isinstance(paths, (str, os.PathLike)) else paths):
         place = Path(path)
         found = [place]
         if place.is_dir():
@@ -115,4 +120,4 @@ def expanded(paths):
         if not found:
             raise ValueError(f"{path!r} names no file; give a file, a folder or a pattern.")
         files += [path] if found == [str(place)] else found
-    return files
+    return list(dict.fromkeys(files))
