@@ -237,14 +237,12 @@ class EntropicClassifierCV(EntropicClassifier):
         grid = self._grid()
         template = self._candidate(**{name: values[0] for name, values in grid.items()})
         rows, codes, weights = template._prepare(X, y, sample_weight)
-        if sp.issparse(rows) and self.knots is None:
-            grid["n_knots"] = [0]
-        widths = {
-            n_knots: LinearSplines.of(rows, weights, n_knots).n_columns
-            if n_knots
-            else rows.shape[1]
-            for n_knots in grid["n_knots"]
-        }
+        widths = {0: rows.shape[1]}
+        if self.knots is not None or not sp.issparse(rows):
+            for n_knots in filter(None, grid["n_knots"]):
+                widths[n_knots] = LinearSplines.of(rows, weights, n_knots).n_columns
+        if self.knots is None:  # splines are tried where some feature has them
+            grid["n_knots"] = [k for k, width in widths.items() if k == 0 or width > widths[0]]
         candidates = [
             Candidate(dict(zip(grid, (*expansion, *values), strict=True)))
             for expansion in self._expansions(grid, widths, rows.shape[0])

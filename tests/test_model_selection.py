@@ -344,8 +344,10 @@ def test_splines_are_tried_beside_plain_features():
     assert model.best_params_["n_knots"] == 6 and model.best_params_["degree"] == 1
     table = model.results_
     assert model.best_score_ > np.nanmax(table["score"][table["n_knots"] == 0]) + 0.02
-    model = EntropicClassifierCV().fit(sp.csr_array(X), y)
-    assert set(model.results_["n_knots"]) == {0}
+    for without in (sp.csr_array(X), np.sign(X)):
+        assert set(EntropicClassifierCV().fit(without, y).results_["n_knots"]) == {0}
+    with pytest.raises(ValueError, match="n_knots needs dense rows"):
+        EntropicClassifierCV(knots=[4]).fit(sp.csr_array(X), y)
 
 
 def test_time_that_is_up_ends_with_the_best_so_far(circles):
