@@ -14,11 +14,15 @@ from collections import defaultdict
 from contextlib import contextmanager
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from . import checks
+from .batch_fit import SAMPLE_ROWS
 from .classifier import EntropicClassifier
+from .features.splines import LinearSplines
 from .kernels.library_threads import one_library_thread
 from .rollback import all_or_nothing
 from .rows.parts import fold
@@ -114,12 +118,6 @@ warm_start, verbose, callback
         """
         self._check_parameters()
         self._check_streamed()
-        if self.n_knots:
-            raise ValueError(
-                f"n_knots={self.n_knots} looks for knots in rows of one memory; use n_knots=0 on a "
-                "cluster, or fit_batches of EntropicClassifier."
-            )
-        self.splines_ = None
         columns = [X, y] if sample_weight is None else [X, y, sample_weight]
         for name, values in zip(("X", "y", "sample_weight"), columns, strict=False):
             if not dask.is_dask_collection(values):
@@ -129,9 +127,21 @@ warm_start, verbose, callback
                 )
         with all_or_nothing(self), a_client(self.client) as client, one_library_thread:
             self._learn_columns(X)
-            parts = WorkerParts(client, blocks(columns))
+            parts = WorkerParts(client, self._with_splines(client, blocks(columns)))
             self._fit_parts(parts, None)
         return self
+
+    def _with_splines(self, client, delayed):
+        """The blocks as splines, where they are wanted, with knots learned from rows of each."""
+        self.splines_ = None
+        if not self.n_knots:
+            return delayed
+        n_rows = -(-SAMPLE_ROWS // max(len(delayed), 1))
+        some = [dask.delayed(_some_rows)(block, n_rows) for block in delayed]
+        sample = client.gather(client.compute(some))
+        stack = sp.vstack if sp.issparse(sample[0]) else np.concatenate
+        self.splines_ = LinearSplines.of(stack(sample), None, self.n_knots)
+        return [dask.delayed(_as_splines)(block, self.splines_) for block in delayed]
 
     def _learn_columns(self, X):
         """Names and number of the features, of which dask knows without a look at the rows."""
@@ -290,6 +300,22 @@ def _block(number, X, *others):
         return number, as_matrix(X), *(np.asarray(values) for values in others)
     except (ValueError, TypeError) as error:
         raise ValueError(f"partition {number}: {error}") from None
+
+
+def _some_rows(block, n_rows):
+    """Rows of a block with weight, at equal steps."""
+    _, X, _, *weight = block
+    counted = np.flatnonzero(weight[0] > 0) if weight else np.arange(X.shape[0])
+    return X[counted[:: max(1, -(-len(counted) // n_rows))]]
+
+
+def _as_splines(block, splines):
+    number, X, *others = block
+    try:
+        checks.check_finite(X, "X")
+    except ValueError as error:
+        raise ValueError(f"partition {number}: {error}") from None
+    return number, splines.transform(X), *others
 
 
 class WorkerParts:

@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 distributed = pytest.importorskip("distributed")
@@ -69,6 +70,23 @@ def test_partitions_of_one_class(client):
     X_parts = da.from_array(X[order], chunks=(chunks, (3,)))
     model = DaskEntropicClassifier(client=client).fit(X_parts, da.from_array(y[order], chunks))
     assert_same(model, EntropicClassifier().fit(X, y))
+
+
+def test_splines(client):
+    X, y = rows()
+    weight = (np.arange(len(y)) % 5 > 0).astype(float)
+    whole = EntropicClassifier(2, n_knots=4).fit(X, y, weight)
+    columns = [da.from_array(values, chunks=150) for values in (X, y, weight)]
+    model = DaskEntropicClassifier(2, n_knots=4, client=client).fit(*columns)
+    assert_allclose(model.splines_.knots, whole.splines_.knots)
+    assert_same(model, whole)
+    assert model.predict(columns[0]).compute().tolist() == whole.predict(X).tolist()
+    X[300, 1] = np.nan
+    with pytest.raises(ValueError, match=r"partition 2: X.*row 0, column 1"):
+        DaskEntropicClassifier(n_knots=4, client=client).fit(da.from_array(X, 150), *columns[1:])
+    sparse = columns[0].map_blocks(sp.csr_array)
+    with pytest.raises(ValueError, match="n_knots needs dense rows"):
+        DaskEntropicClassifier(n_knots=4, client=client).fit(sparse, *columns[1:])
 
 
 def test_several_classes(client):
