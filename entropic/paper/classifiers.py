@@ -111,7 +111,7 @@ def _defaults_of_a_degree(degrees):
     """The classifier's defaults but for the degree, which left-out scores choose."""
     usual = EntropicClassifier().get_params()
     lists = {f"{name}s": (usual[name],) for name in ("bound", "slack", "constraint")}
-    return EntropicClassifierCV(degrees, **lists)
+    return EntropicClassifierCV(degrees, knots=(usual["n_knots"],), **lists)
 
 
 class Method(NamedTuple):
@@ -129,6 +129,7 @@ class Method(NamedTuple):
     chosen: Callable = lambda _: ""
 
 
+CHOSEN = "degree {degree}, {n_knots} knots, {constraint}, slack {slack:g}, bound {bound:g}"
 METHODS = {
     "SVM": Method(lambda _: _svm(), lambda model: f"C = {model[-1].best_params_['C']:g}"),
     "KNN": Method(lambda _: _scaled(KNeighborsClassifier(1)), lambda _: "1 neighbour"),
@@ -149,8 +150,6 @@ METHODS = {
     ),
     "EntropicClassifierCV()": Method(
         lambda _: EntropicClassifierCV(),
-        lambda model: "degree {degree}, {constraint}, slack {slack:g}, bound {bound:g}".format(
-            **model.best_params_
-        ),
+        lambda model: CHOSEN.format(**model.best_params_),
     ),
 }
