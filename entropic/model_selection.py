@@ -133,7 +133,8 @@ class EntropicClassifierCV(EntropicClassifier):
     Notes
     -----
     The scores by which a candidate was chosen are those that its band rests on. After a search
-    bands were seen to err 1.23 times as often as their count says, on 57 data sets. Rows kept
+    bands of certainty 0.95 and 0.99 were seen to err 1.09 and 1.39 times as often as their count
+    says, on 22 data sets; those of the default classifier did 1.04 and 1.29 times. Rows kept
     aside know nothing of the choice: see ``control_error`` and ``conformalize``.
 
     References

@@ -244,7 +244,7 @@ def uncertain(model, sign=1.0):
     else:
         basis = ""
         if "results_" in known:  # chosen by the scores that the band rests on
-            basis = "; after a search expect 1.23 times the errors counted outside"
+            basis = "; after a search expect 1.1 to 1.4 times the errors counted outside"
     if "band_" not in known or np.ndim(model.band_) > 1:
         return f"rows of which not exactly one class is possible{basis}"
     lower, upper = sorted(sign * limit for limit in model.band_)
