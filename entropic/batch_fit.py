@@ -14,6 +14,7 @@ from .features.splines import LinearSplines
 from .kernels.library_threads import one_library_thread
 from .kernels.loss import Loss
 from .one_against_rest import Watch, side_by_side
+from .progress import fit_task
 from .rollback import all_or_nothing
 from .rows.journal import Journal
 from .rows.parts import LocalParts, PartedSweep, SharedParts, SharedPasses, Totals, View
@@ -74,7 +75,7 @@ class BatchFitMixin:
         local = LocalParts(batches)
         options = {name: self.get_params(deep=False)[name] for name in self._names_of_the_problem()}
         parts = local if checkpoint is None else Journal(local, checkpoint, options)
-        with all_or_nothing(self), one_library_thread:
+        with all_or_nothing(self), fit_task(self), one_library_thread:
             self._learn_splines(batches)
             self._fit_parts(parts, classes)
         parts.close()

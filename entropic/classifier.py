@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import warnings
 from dataclasses import replace
 
@@ -25,6 +26,7 @@ from .kernels.loss import Loss
 from .kernels.threads import effective_threads
 from .model_format import save, stored
 from .one_against_rest import Watch, side_by_side
+from .progress import CallbackSupportMixin, described, fit_task, log, step_task
 from .rollback import all_or_nothing
 from .rows.lockstep import SharedKernels, SharedReads
 from .rows.sweep import Reads, Sweep, sweeps
@@ -43,7 +45,9 @@ _READING = dict(accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
 
 
 @stored("EntropicClassifier")
-class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseEstimator):
+class EntropicClassifier(
+    BatchFitMixin, UncertaintyMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+):
     """Separate classes by the hyperplane or polynomial surface of least entropy.
 
     Two classes have one surface between them. Of K classes each is separated from the rest, all at
@@ -247,7 +251,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
             any error the estimator is as it was before the call.
         """
         # a decorator would take the place of the caller in warnings
-        with all_or_nothing(self), one_library_thread:
+        with all_or_nothing(self), fit_task(self, X, y, sample_weight), one_library_thread:
             X, codes, weights = self._prepare(X, y, sample_weight, by_moments=True)
             design = self._design(X, weights)
             starts = self._starts(design.n_features)
@@ -440,13 +444,13 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
 
     def _watch(self, figures):
         """Show a step's figures when asked to, and pass them on."""
+        name = type(self).__name__
         if self.verbose:
-            shown = "  ".join(
-                f"{name} {value if isinstance(value, str) else format(value, '.6g')}"
-                for name, value in figures.items()
-            )
-            print(f"[{type(self).__name__}] {shown}")
-        return self.callback is not None and self.callback(figures)
+            print(f"[{name}] {described(figures)}")
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s: %s", name, described(figures))
+        stop = step_task(self, "step")
+        return bool(self.callback is not None and self.callback(figures)) or stop
 
     def _keep(self, outcomes, design):
         scaled = np.array([outcome.coef for outcome in outcomes])
@@ -467,6 +471,13 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         if len(outcomes) == 1:
             self.status_, self.history_ = status[0], histories[0]
         self.converged_ = all(outcome.converged for outcome in outcomes)
+        log.info(
+            "%s: %s in %s steps, duality gap %.3g",
+            type(self).__name__,
+            ", ".join(dict.fromkeys(status)),
+            np.max(self.n_iter_),
+            np.max(self.dual_gap_),
+        )
         failed = [
             (place, outcome)
             for place, outcome in enumerate(outcomes)
@@ -557,6 +568,7 @@ class EntropicClassifier(BatchFitMixin, UncertaintyMixin, ClassifierMixin, BaseE
         check_is_fitted(self)
         kept = copy.copy(self)
         kept.callback = None  # code; predictions do not need it
+        vars(kept).pop("_skl_callbacks", None)
         save(kept, path)
 
     def _check_loaded(self):

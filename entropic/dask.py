@@ -24,6 +24,7 @@ from .batch_fit import SAMPLE_ROWS
 from .classifier import EntropicClassifier
 from .features.splines import LinearSplines
 from .kernels.library_threads import one_library_thread
+from .progress import fit_task
 from .rollback import all_or_nothing
 from .rows.parts import fold
 from .rows.stream import Batches, PlacedBatch, as_matrix
@@ -125,7 +126,8 @@ warm_start, verbose, callback
                     f"{name} is {type(values).__name__!r} and no dask array or dataframe; use "
                     "EntropicClassifier for rows in memory."
                 )
-        with all_or_nothing(self), a_client(self.client) as client, one_library_thread:
+        cluster = a_client(self.client)
+        with all_or_nothing(self), fit_task(self), cluster as client, one_library_thread:
             self._learn_columns(X)
             parts = WorkerParts(client, self._with_splines(client, blocks(columns)))
             self._fit_parts(parts, None)

@@ -31,6 +31,7 @@ from .expansions import by_leave_one_out, fit_seconds
 from .features.limits import listing_of
 from .features.splines import LinearSplines
 from .model_format import stored
+from .progress import fit_task, log, step_task
 from .rollback import all_or_nothing
 from .rows.stream import Batches, sample_of
 from .uncertainty.scoring import SCORINGS
@@ -202,7 +203,7 @@ class EntropicClassifierCV(EntropicClassifier):
         ValueError
             If X, y, weights, a parameter or a list of candidates cannot be used.
         """
-        with all_or_nothing(self):
+        with all_or_nothing(self), fit_task(self, X, y, sample_weight):
             self._search(X, y, sample_weight)
             self._become(self._candidate(**self.best_params_).fit(X, y, sample_weight))
         return self
@@ -227,7 +228,7 @@ class EntropicClassifierCV(EntropicClassifier):
         ValueError
             As for :meth:`EntropicClassifier.fit_batches` and :meth:`fit`.
         """
-        with all_or_nothing(self):
+        with all_or_nothing(self), fit_task(self):
             self._search(*sample_of(Batches(batches), SAMPLE_ROWS, SAMPLE_ENTRIES))
             best = self._candidate(**self.best_params_)
             self._become(best.fit_batches(batches, classes, checkpoint))
@@ -376,5 +377,7 @@ class EntropicClassifierCV(EntropicClassifier):
         """Show what became of a candidate, when asked to."""
         if self.verbose:
             print(f"[{type(self).__name__}] {self.scoring} of {candidate.described()}")
+        log.info("%s: %s of %s", type(self).__name__, self.scoring, candidate.described())
+        step_task(self, "candidate")
         if self._on_candidate is not None:
             self._on_candidate(candidate, share)
