@@ -15,6 +15,12 @@ MISSING_NUMBERS = frozenset(
 )
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INFINITY = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
+# A date, a time of day or a duration: 2024-01-31, 31.1.2024 12:00, 12:00:30, 2 days 00:30:00.
+_TIME = re.compile(
+    r"(?:\d{4}-\d\d?-\d\d?|\d\d?([./])\d\d?\1(?:\d\d){1,2}|-?\d+ days?)?"
+    r"(?:(?:^|[T ])\+?-?\d\d?:\d\d(?::\d\d(?:\.\d*)?)?(?:Z|[+-]\d\d:?\d\d)?)?",
+    re.ASCII,
+)
 # A digit group of three after a sign that is no decimal point: 12,345 or 12 345 or 12'345.
 _GROUPED = {
     decimal: re.compile(
@@ -72,6 +78,11 @@ def word_of(cell, missing=()):
     """The word that a cell holds, "" where it is missing."""
     word = clean(cell)
     return "" if word in MISSING_WORDS or word in missing else word
+
+
+def is_time(word):
+    """Whether a word is a date, a time of day or a duration."""
+    return bool(word) and _TIME.fullmatch(word) is not None
 
 
 def number_as_word(value):

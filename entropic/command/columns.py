@@ -42,7 +42,7 @@ class Cells:
             infinite = not {np.inf, -np.inf}.isdisjoint(ends)
             place = pc.index(pc.is_inf(column), True).as_py() if infinite else -1
             self.known += len(column) - column.null_count
-            self.numbers = self.known
+            self.numbers += len(column) - column.null_count
             self.has_missing |= column.null_count > 0
             self.counts_up = self.counts_up and self._goes_on(column.to_numpy(zero_copy_only=False))
         else:

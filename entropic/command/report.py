@@ -9,7 +9,7 @@ import numpy as np
 
 from entropic.summary import ending_lines, surface, uncertain
 
-from .cells import listed
+from .cells import is_time, listed
 from .encoding import TableEncoder
 from .labels import shown
 
@@ -151,7 +151,13 @@ def notes(encoder, n_fit, held_out, dotted):
         yield "the labels of the test file end in a dot, which was taken off to match."
     if isinstance(encoder, TableEncoder):
         for column in encoder.words:
-            if len(column.words) > 20 and 2 * len(column.words) > n_fit:
+            known = [word for word in column.words.tolist() if word]
+            if all(map(is_time, known)):
+                yield (
+                    f"column {column.name} holds dates or times such as {known[0]!r}, which are "
+                    "taken as words; write them as numbers, of days or seconds say, or --drop it."
+                )
+            elif len(column.words) > 20 and 2 * len(column.words) > n_fit:
                 yield (
                     f"column {column.name} has {len(column.words):,} different words in "
                     f"{n_fit:,} rows; if it is an identifier, --drop it."

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -90,8 +91,12 @@ class StreamedRows:
             if sp.issparse(X) != self.sparse:
                 X = sp.csr_matrix(X) if self.sparse else X.toarray()
             truth, _ = self.labels.apply(label_cells(batch, self.target, self.source, first))
-            yield PlacedBatch.at(f"{self.source.place(first)} and on", 0, X, truth[kept])
+            place = partial(self._place, first)
+            yield PlacedBatch.at(place, 0, X, truth[kept])
             self.progress.read(first + batch.num_rows)
+
+    def _place(self, row):
+        return f"{self.source.place(row)} and on"
 
     def _batches(self):
         """Record batches of at most as many rows as asked for, and the rows before each."""

@@ -29,7 +29,10 @@ ONLY_ONCE = (
 
 
 class PlacedBatch(tuple):
-    """A batch that knows where it comes from: ``place``, "'a.csv'", say, from row ``first`` on."""
+    """A batch that knows where it comes from: ``place``, "'a.csv'", say, from row ``first`` on.
+
+    The place may be a function that finds it out, where this takes a while.
+    """
 
     place, first = "", 0
 
@@ -227,6 +230,7 @@ def named(number, n_before, batch):
     except (ValueError, TypeError) as error:
         message = str(error)
         if place := getattr(batch, "place", ""):
+            place = place() if callable(place) else place
             # rows of the batch become rows of the file
             message = re.sub(
                 r"\brow (\d+)", lambda row: f"row {int(row[1]) + batch.first}", message

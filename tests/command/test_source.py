@@ -140,6 +140,19 @@ def test_a_decimal_comma_far_down_is_named(write):
     assert read([path], decimal=",").columns[0][-1] == 2.5
 
 
+def test_a_column_is_judged_by_all_of_its_cells(write, monkeypatch):
+    """Also where a batch of it holds nothing but numbers, before or after words."""
+    monkeypatch.setattr(separated, "_BLOCK", 1 << 10)
+    words, few = ["x,u\n"] * 1500, [f"{i * 7 % 90},v\n" for i in range(1000)]
+    for rows in (words + few, few + words):
+        column = read([write("code,y\n" + "".join(rows))]).columns[0]
+        assert set(column[:1000]) | set(column[-1000:]) == {"x", *(str(i) for i in range(90))}
+    most = [f"{i * 7 % 90},v\n" for i in range(2000)]
+    for rows in (words + most, most + words):
+        with pytest.raises(ValueError, match=r"'code' holds 'x' in line (2|2002) "):
+            read([write("code,y\n" + "".join(rows))])
+
+
 def test_identifiers_with_an_underscore_are_no_numbers(write):
     assert read([write("a,y\n1_000,1\n2_000,2\n")]).columns[0].tolist() == ["1_000", "2_000"]
 
