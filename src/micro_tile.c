@@ -4,25 +4,12 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "widest.h"
 
-/* Vectors of a level's own registers: of wider ones the sums would not stay in registers. */
-#if defined(__GNUC__)
-#if defined(__AVX512F__)
-enum { LANES = 8, ROWS = 8 };
-#elif defined(__AVX__)
-enum { LANES = 4, ROWS = 4 };
-#else
-enum { LANES = 2, ROWS = 4 };
-#endif
-typedef double vector __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
-#define ALL(x) ((x) - (vector){0})
-#else
-enum { LANES = 1, ROWS = 4 };
-typedef double vector;
-#define ALL(x) (x)
-#endif
-
-enum { VECTORS = 3 };       /* of a tile's rows, at most */
+enum {
+    ROWS = LANES == 8 ? 8 : 4,
+    VECTORS = 3             /* of a tile's rows, at most */
+};
 
 /* s_ij += sum_k a_ik b[k][j], `rows` by `vectors`, in registers: constants wherever this is called.
  * Of a, `down` leads from i to i + 1 and `along` from k to k + 1. */

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "cpu.h"
-#include "vec4.h"
+#include "widest.h"
 
 enum {
-    LANES = 4,                  /* of a vec4 */
     GROUP = 4,                  /* features worked on together */
     TILE = 8,                   /* a run of coefficients is padded to multiples of this */
     STRETCH = 512,              /* monomials of the degree before that are worked on together */
@@ -166,60 +165,40 @@ static void part_of(const stretch *s, ptrdiff_t j, ptrdiff_t *from, ptrdiff_t *t
 static void unpack_group(const stretch *s, ptrdiff_t j, const double *coef, double *out)
 {
     const double *top = coef + s->m->offsets[s->m->degree - 1];
-    memset(out, 0, GROUP * RUN * sizeof(double));
-    for (ptrdiff_t a = 0; a < GROUP && j + a < s->n; a++) {
-        ptrdiff_t from, to;
-        part_of(s, j + a, &from, &to);
+    for (ptrdiff_t a = 0; a < GROUP; a++, out += RUN) {
+        ptrdiff_t from = s->end, to = s->end;
+        if (j + a < s->n) part_of(s, j + a, &from, &to);
+        memset(out, 0, (size_t)(from - s->begin) * sizeof(double));
         if (from < to)
-            memcpy(out + a * RUN + (from - s->begin),
-                   top + s->runs[j + a] + (from - s->suffix[j + a]),
+            memcpy(out + (from - s->begin), top + s->runs[j + a] + (from - s->suffix[j + a]),
                    (size_t)(to - from) * sizeof(double));
+        memset(out + (to - s->begin), 0, (size_t)(s->end - to) * sizeof(double));
     }
 }
 
-/* sums_i += sum_a x_i(j+a) (sum_k q_ik c_ak), the lanes still apart, for two rows. */
+/* sums_i += sum_a x_i(j+a) (sum_k q_ik c_ak), the lanes still apart, for two rows. Where a feature
+ * has no monomial its coefficients are zero: sums that wait for each other take longer. */
 static ALWAYS_INLINE void dot_pair(const stretch *s, ptrdiff_t j, const double *x0,
                                    const double *x1, const double *q0, const double *q1,
-                                   const double *c, vec4 *sums)
+                                   const double *c, vector *sums)
 {
-    vec4 s00 = vec4_all(0), s01 = s00, s02 = s00, s03 = s00;
-    vec4 s10 = s00, s11 = s00, s12 = s00, s13 = s00;
-    ptrdiff_t tiles[GROUP];
-    for (ptrdiff_t a = 0; a < GROUP; a++) tiles[a] = first_tile(s, j + a) - s->begin;
-    ptrdiff_t all = tiles[GROUP - 1], end = s->end - s->begin, k;
-    for (k = tiles[0]; k < all; k += LANES) {
-        s00 = vec4_add_product(s00, vec4_load_double(q0 + k), vec4_load_double(c + k));
-        s10 = vec4_add_product(s10, vec4_load_double(q1 + k), vec4_load_double(c + k));
+    vector s0[GROUP], s1[GROUP];
+#pragma GCC unroll 4
+    for (int a = 0; a < GROUP; a++) s0[a] = s1[a] = ALL(0.0);
+    ptrdiff_t end = s->end - s->begin;
+    for (ptrdiff_t k = first_tile(s, j) - s->begin; k < end; k += LANES) {
+        vector u = *(const vector *)(q0 + k), v = *(const vector *)(q1 + k);
+#pragma GCC unroll 4
+        for (int a = 0; a < GROUP; a++) {
+            vector w = *(const vector *)(c + a * RUN + k);
+            s0[a] += u * w;
+            s1[a] += v * w;
+        }
     }
-    for (k = tiles[1]; k < all; k += LANES) {
-        s01 = vec4_add_product(s01, vec4_load_double(q0 + k), vec4_load_double(c + RUN + k));
-        s11 = vec4_add_product(s11, vec4_load_double(q1 + k), vec4_load_double(c + RUN + k));
+    for (int a = 0; a < GROUP && j + a < s->n; a++) {
+        sums[0] += s0[a] * ALL(x0[j + a]);
+        sums[1] += s1[a] * ALL(x1[j + a]);
     }
-    for (k = tiles[2]; k < all; k += LANES) {
-        s02 = vec4_add_product(s02, vec4_load_double(q0 + k), vec4_load_double(c + 2 * RUN + k));
-        s12 = vec4_add_product(s12, vec4_load_double(q1 + k), vec4_load_double(c + 2 * RUN + k));
-    }
-    for (k = all; k < end; k += LANES) {
-        vec4 a = vec4_load_double(q0 + k), b = vec4_load_double(q1 + k);
-        vec4 c0 = vec4_load_double(c + k), c1 = vec4_load_double(c + RUN + k);
-        vec4 c2 = vec4_load_double(c + 2 * RUN + k), c3 = vec4_load_double(c + 3 * RUN + k);
-        s00 = vec4_add_product(s00, a, c0);
-        s10 = vec4_add_product(s10, b, c0);
-        s01 = vec4_add_product(s01, a, c1);
-        s11 = vec4_add_product(s11, b, c1);
-        s02 = vec4_add_product(s02, a, c2);
-        s12 = vec4_add_product(s12, b, c2);
-        s03 = vec4_add_product(s03, a, c3);
-        s13 = vec4_add_product(s13, b, c3);
-    }
-    double u[GROUP] = {0}, v[GROUP] = {0};
-    for (ptrdiff_t a = 0; a < GROUP && j + a < s->n; a++) u[a] = x0[j + a], v[a] = x1[j + a];
-#define ADD(sum, s, u)                                                                           \
-    sum = vec4_add_product(vec4_add_product(sum, s##0, vec4_all(u[0])), s##1, vec4_all(u[1]));   \
-    sum = vec4_add_product(vec4_add_product(sum, s##2, vec4_all(u[2])), s##3, vec4_all(u[3]))
-    ADD(sums[0], s0, u);
-    ADD(sums[1], s1, v);
-#undef ADD
 }
 
 static ALWAYS_INLINE double dot(const double *restrict a, const double *restrict b, ptrdiff_t n)
@@ -235,8 +214,8 @@ void monomial_block_dot(const block *b, const double *coef, double *out)
     const struct monomials *m = b->rows->monomials;
     ptrdiff_t last = last_place(m), before = (ptrdiff_t)m->offsets[m->degree - 2];
     double *c = work_of(b);
-    vec4 *sums = (vec4 *)(c + GROUP * RUN);
-    memset(sums, 0, (size_t)round_up(b->count, 2) * sizeof(vec4));
+    vector *sums = (vector *)(c + GROUP * RUN);
+    memset(sums, 0, (size_t)round_up(b->count, 2) * sizeof(vector));
     for (stretch s = stretch_of(m); next_stretch(&s);)
         for (ptrdiff_t j = 0; j < s.n && first_tile(&s, j) < s.end; j += GROUP) {
             unpack_group(&s, j, coef, c);
@@ -255,37 +234,58 @@ void monomial_block_dot(const block *b, const double *coef, double *out)
     }
 }
 
-/* sums_ak = sum_i w_ia q_ik for two tiles of monomials from k on. */
-static ALWAYS_INLINE void add_tiles(const double *restrict q, ptrdiff_t stride, ptrdiff_t count,
-                                    const double *restrict w, double *restrict sums)
+/* sums_ak = sum_i w_ia q_ik for two vectors of monomials from k on; the second may lie beyond the
+ * last tile, where nobody reads its sums. */
+static ALWAYS_INLINE void add_vectors(const double *restrict q, ptrdiff_t stride, ptrdiff_t count,
+                                      const double *restrict w, double *restrict sums)
 {
-    vec4 s00 = vec4_all(0), s01 = s00, s10 = s00, s11 = s00;
-    vec4 s20 = s00, s21 = s00, s30 = s00, s31 = s00;
+    vector s0[GROUP], s1[GROUP];
+#pragma GCC unroll 4
+    for (int a = 0; a < GROUP; a++) s0[a] = s1[a] = ALL(0.0);
     for (ptrdiff_t i = 0; i < count; i++) {
-        vec4 a = vec4_load_double(q + i * stride), b = vec4_load_double(q + i * stride + LANES), p;
-        p = vec4_all(w[GROUP * i]);
-        s00 = vec4_add_product(s00, a, p);
-        s01 = vec4_add_product(s01, b, p);
-        p = vec4_all(w[GROUP * i + 1]);
-        s10 = vec4_add_product(s10, a, p);
-        s11 = vec4_add_product(s11, b, p);
-        p = vec4_all(w[GROUP * i + 2]);
-        s20 = vec4_add_product(s20, a, p);
-        s21 = vec4_add_product(s21, b, p);
-        p = vec4_all(w[GROUP * i + 3]);
-        s30 = vec4_add_product(s30, a, p);
-        s31 = vec4_add_product(s31, b, p);
+        vector u = *(const vector *)(q + i * stride);
+        vector v = *(const vector *)(q + i * stride + LANES);
+#pragma GCC unroll 4
+        for (int a = 0; a < GROUP; a++) {
+            vector p = ALL(w[GROUP * i + a]);
+            s0[a] += u * p;
+            s1[a] += v * p;
+        }
     }
-    vec4_store(sums, s00), vec4_store(sums + LANES, s01), sums += RUN;
-    vec4_store(sums, s10), vec4_store(sums + LANES, s11), sums += RUN;
-    vec4_store(sums, s20), vec4_store(sums + LANES, s21), sums += RUN;
-    vec4_store(sums, s30), vec4_store(sums + LANES, s31);
+#pragma GCC unroll 4
+    for (int a = 0; a < GROUP; a++) {
+        *(vector *)(sums + a * RUN) = s0[a];
+        *(vector *)(sums + a * RUN + LANES) = s1[a];
+    }
 }
 
 static ALWAYS_INLINE void add_to(double *restrict to, const double *restrict from, ptrdiff_t n)
 {
 #pragma omp simd
     for (ptrdiff_t k = 0; k < n; k++) to[k] += from[k];
+}
+
+/* to_k += sum_i p_i z_ik for n monomials that the rows hold from `first` on, the sums in registers. */
+static void add_lower(const block *b, ptrdiff_t first, ptrdiff_t n, const double *p, double *to)
+{
+    enum { VECTORS = 4 };
+    ptrdiff_t k = 0;
+    for (; k + VECTORS * LANES <= n; k += VECTORS * LANES) {
+        vector sums[VECTORS];
+        const double *z = row_of(b, 0) + first + k;
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++) sums[v] = *(const vector *)(to + k + v * LANES);
+        for (ptrdiff_t i = 0; i < b->count; i++, z += b->stride)
+#pragma GCC unroll 4
+            for (int v = 0; v < VECTORS; v++) sums[v] += ALL(p[i]) * *(const vector *)(z + v * LANES);
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++) *(vector *)(to + k + v * LANES) = sums[v];
+    }
+    for (ptrdiff_t i = 0; i < b->count; i++) {
+        const double *restrict z = row_of(b, i) + first;
+#pragma omp simd
+        for (ptrdiff_t r = k; r < n; r++) to[r] += p[i] * z[r];
+    }
 }
 
 void monomial_block_add(const block *b, const double *pointwise_gradient, double *gradient)
@@ -301,7 +301,7 @@ void monomial_block_add(const block *b, const double *pointwise_gradient, double
                     w[GROUP * i + a] =
                         j + a < s.n ? pointwise_gradient[i] * row_of(b, i)[j + a] : 0;
             for (ptrdiff_t k = first_tile(&s, j); k < s.end; k += 2 * LANES)
-                add_tiles(row_of(b, 0) + last + k, b->stride, b->count, w, sums + (k - s.begin));
+                add_vectors(row_of(b, 0) + last + k, b->stride, b->count, w, sums + (k - s.begin));
             for (ptrdiff_t a = 0; a < GROUP && j + a < s.n; a++) {
                 ptrdiff_t from, to;
                 part_of(&s, j + a, &from, &to);
@@ -309,14 +309,8 @@ void monomial_block_add(const block *b, const double *pointwise_gradient, double
                        sums + a * RUN + (from - s.begin), to - from);
             }
         }
-    for (ptrdiff_t i = 0; i < b->count; i++) {
-        const double *restrict row = row_of(b, i);
-        double p = pointwise_gradient[i];
-#pragma omp simd
-        for (ptrdiff_t k = 0; k < before; k++) gradient[k] += p * row[k];
-#pragma omp simd
-        for (ptrdiff_t k = 0; k < n_last; k++) gradient[before + k] += p * row[last + k];
-    }
+    add_lower(b, 0, before, pointwise_gradient, gradient);
+    add_lower(b, last, n_last, pointwise_gradient, gradient + before);
 }
 
 /* Calls of `use` for consecutive columns from..to of one row: z_k = factor row_k. */
