@@ -123,6 +123,7 @@ BATCHES = {
 }
 SLOW_BATCHES = ("20,000,000 rows",)
 SWEEPS = [(20_000, 1_000), (200_000, 50), (2_000_000, 10)]
+EACH = (100_000, 20)  # rows and columns for one class against the rest, for each class
 CURVATURES = [(20_000, 500), (2_000, 500), (200_000, 100), (100_000, 10), (100_000, 50)]
 HARD_ROWS = {"20,000 × 20": (20_000, 20)}
 DASK_ROWS = 1_000_000
@@ -135,6 +136,7 @@ if SMOKE:
     POLYNOMIALS = {"degree 2, 1,000 × 5": (1_000, 5, 2)}
     BATCHES, SLOW_BATCHES = {"20,000 rows": 20_000}, ()
     SWEEPS = [(2_000, 40)]
+    EACH = (2_000, 5)
     CURVATURES = [(2_000, 20)]
     HARD_ROWS = {"200 × 5": (200, 5)}
     DASK_ROWS = 20_000

@@ -34,6 +34,10 @@ TOPICS = {
         "pure read, 1 thread",
     ),
     "other sweeps": ("Curvature, Hessian products and scores", "entropic, 1 thread"),
+    "sweeps for several problems": (
+        "One class against the rest for ten classes: one read of the rows, and one for each",
+        "ten reads",
+    ),
     "curvature": ("The curvature matrix alone, weighting included, on one thread", "BLAS dsyrk"),
     "quadratic forms": ("One number a row from a factor, on one thread", "NumPy"),
     "monomial sweep": (

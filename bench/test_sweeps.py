@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from problems import SWEEPS
+from problems import EACH, SWEEPS
 
 from entropic.kernels import numpy_sweeps
 from entropic.kernels.backend import name as backend
@@ -125,3 +125,55 @@ def run(measure, problem, size, storage, dtype, sweeps, sweep, threads):
     }
     method = "entropic, NumPy" if sweeps is numpy_sweeps else f"entropic, {threads_of(threads)}"
     timed(measure, size, storage, dtype, method, calls[sweep], sweep)
+
+
+N_CLASSES = 10
+
+
+@pytest.fixture(scope="module", params=["C", "Fortran"])
+def one_against_the_rest(request):
+    """Rows, and for each class the arguments of every sweep."""
+    rng = np.random.default_rng(0)
+    X, label = rng.standard_normal(EACH), rng.integers(N_CLASSES, size=EACH[0])
+    coefs = rng.normal(size=(N_CLASSES, EACH[1] + 1)) / np.sqrt(EACH[1])
+    hessian_weights = list(rng.random((N_CLASSES, EACH[0])))
+    targets = [Target.of(Loss(0.1), np.where(label == k, 1, -1)) for k in range(N_CLASSES)]
+
+    def evaluations(curvature):
+        pairs = zip(coefs, targets, strict=True)
+        return [(coef, target, curvature, None, None, None) for coef, target in pairs]
+
+    rows = DenseRows(X if request.param == "C" else np.asfortranarray(X))
+    problems = {
+        "scores": coefs,
+        "gradient": evaluations(False),
+        "gradient and curvature": evaluations(True),
+        "hessp": list(zip(hessian_weights, coefs, strict=True)),
+        "curvature": hessian_weights,
+        "quadratic_forms": [np.triu(rng.normal(size=(EACH[1] + 1,) * 2)) for _ in coefs],
+    }
+    return request.param, rows, problems
+
+
+SEVERAL = ("scores", "gradient", "gradient and curvature", "hessp", "curvature", "quadratic_forms")
+
+
+@compiled
+@pytest.mark.parametrize("together", [False, True], ids=["ten reads", "one read"])
+@pytest.mark.parametrize("sweep", SEVERAL)
+def test_each(measure, one_against_the_rest, sweep, together):
+    order, rows, problems = one_against_the_rest
+    name = "evaluate" if sweep.startswith("gradient") else sweep
+    each, single = (getattr(compiled_sweeps, name + end) for end in ("_each", ""))
+
+    def one_by_one():
+        for problem in problems[sweep]:
+            single(rows, *(problem[:3] if isinstance(problem, tuple) else (problem,)))
+
+    measure(
+        "sweeps for several problems",
+        f"{sweep}, {EACH[0]:,} × {EACH[1]}, {order}",
+        "one read" if together else "ten reads",
+        (lambda: each(rows, problems[sweep])) if together else one_by_one,
+        rounds=9,
+    )
