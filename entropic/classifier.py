@@ -70,7 +70,7 @@ class EntropicClassifier(
         Half-width e of the box in which the scaled coefficients live.
     C : float
         Weight of the data against the coefficients' entropy.
-    constraint : {"equality", "inequality"}
+    constraint : {"inequality", "equality"}
         Whether margins are asked to equal their entropic value (Problem 2 of the paper) or
         only to reach it (Problem 1), so that rows far on their own side have no say.
     slack : float
