@@ -29,7 +29,7 @@ NEAR_SLACK = 1e-4  # easy down to here where a solution near by is known
 START_SLACK = 0.1
 LOOSE = 1e-3  # tol of the stages on the way
 STAGE_STEPS = 40
-BEGUN = 0.3  # of the features over the sample's rows: about what its solution is wrong by
+BEGUN = 0.1  # of the features over the sample's rows: part of what its solution is wrong by
 TINY_SLACK = 1e-8  # stands for none where log-margins of any functional margin are needed
 
 

@@ -118,7 +118,8 @@ def newton(
         at = following if not (near and following.gap > at.gap) else at
     evaluation = search.with_samples(at).evaluation
     if evaluation.curvature is None and sweep.work.curvature > WORTH_KEEPING:
-        evaluation = replace(evaluation, curvature=step.curvature_near())
+        found = step.curvature_at(sweep, evaluation.hessian_weights)
+        evaluation = replace(evaluation, curvature=found)
     return Ending(
         at.state,
         evaluation,
@@ -240,7 +241,8 @@ class _Search:
         Beyond it a row has neither slope nor curvature. A step that takes many such rows back
         below meets a force of which its model knew nothing, and backtracking alone would creep. So
         the model of rows that the step is seen to take back is that of the equality form, which
-        is the same below the kink, and the step is computed anew until it takes back no others.
+        is the same below the kink, and the step is computed anew until it takes back no others, or
+        leads no lower than the one before.
         """
         sweep, target = self.sweep, self.sweep.target
         smooth = replace(target.loss, inequality=False)
@@ -259,9 +261,7 @@ class _Search:
             gamma = at.gamma + sweep.rmatvec_signed(target.weights * log_margins)
             weights = target.weights * smooth.second_derivative(log_margins)
             weights = np.where(taken, weights, model.hessian_weights)
-            wider, _ = self.direction(
-                at, replace(model, gamma=gamma, hessian_weights=weights, widened=True)
-            )
+            wider, _ = self.direction(at, replace(model, gamma=gamma, hessian_weights=weights))
             trial = self.point(self.box.moved(at.state, wider))
             along = float(at.gamma @ (trial.coef - at.coef))
             if along >= 0 or trial.objective >= best.objective:

@@ -10,7 +10,7 @@ the root of the inverse Hessian of the coefficients' entropy (docs/mathematics.m
     tentative         whether a direction is given up for another way where it fails
     direction(...)    p and H dw for dw = r p
     figures           what the last direction took, for the history
-    curvature_near()  the curvature, where one was made so near the goal that it is the solution's
+    curvature_at(...) the curvature for other Hessian weights, where the last one is near it
 
 and is chosen by :func:`choose_step` from the costs in cost.py.
 """
@@ -27,8 +27,9 @@ from .cost import ROWS_A_COLUMN, SAMPLE_SHARE, choose, secant_sample
 from .factor import Factor
 from .secant import SecantStep
 
-# A curvature made at a gap a unit of weight below this is the solution's to three digits or more.
-NEAR = 1e-6
+# Rows whose Hessian weight has changed by less than this share count as they did: so do leverages
+# then. A curvature is brought up to date by the others where they are no more than this share.
+SAME, FEW = 1e-4, 0.05
 # The first sample is taken at this share of its price: what has already run for so long without
 # any factor will go on for longer. A later one, of the curvature as it has changed since, saves
 # few iterations; the sweeps before each must have cost this many times those before the last.
@@ -76,8 +77,6 @@ class Model:
         H, where the evaluation brought it along.
     coef : array of shape (n_features,)
         w.
-    widened : bool
-        Whether c holds more than the point's own.
     """
 
     root: np.ndarray
@@ -85,7 +84,6 @@ class Model:
     hessian_weights: np.ndarray
     curvature: np.ndarray | None
     coef: np.ndarray
-    widened: bool = False
 
 
 class CholeskyStep:
@@ -100,23 +98,34 @@ class CholeskyStep:
 
     def __init__(self, polishes=True):
         self.polishes = polishes
-        self.curvature, self.made_at = None, np.inf
+        self.curvature = self.weights = None
         self.figures = {}
 
     def direction(self, sweep, model, gap, goal):
         """Returns ``p`` and ``H dw`` for ``dw = r p``."""
         known = gap <= goal and self.curvature is not None
         if not known:
-            self.curvature = model.curvature
-            self.made_at = np.inf if model.widened else gap / sweep.total_weight
+            self.curvature, self.weights = model.curvature, model.hessian_weights
             if self.curvature is None:
                 self.curvature = sweep.curvature(model.hessian_weights)
         self.figures = {"linear": "chord" if known else "cholesky", "inner": 0}
         p = Factor(self.curvature, model.root).solve(-model.root * model.gamma)
         return p, self.curvature @ (model.root * p)
 
-    def curvature_near(self):
-        return self.curvature if self.made_at <= NEAR else None
+    def curvature_at(self, sweep, hessian_weights):
+        """The last curvature, with the rows whose Hessian weights have changed since."""
+        if self.curvature is None:
+            return None
+        change = hessian_weights - self.weights
+        changed = np.flatnonzero(np.abs(change) > SAME * hessian_weights)
+        if len(changed) > FEW * len(change):
+            return None
+        matrix = self.curvature
+        for sign in (1, -1):
+            rows = changed[sign * change[changed] > 0]
+            if len(rows):
+                matrix = matrix + sign * sweep.take(rows).curvature(sign * change[rows])
+        return matrix
 
 
 class DualStep:
@@ -133,7 +142,7 @@ class DualStep:
     def __init__(self):
         self.figures = {"linear": "dual", "inner": 0}
 
-    def curvature_near(self):
+    def curvature_at(self, sweep, hessian_weights):
         return None
 
     def direction(self, sweep, model, gap, goal):
@@ -242,7 +251,7 @@ class ConjugateGradientStep:
         self.chord = self.level == "cholesky" and self.figures["inner"] <= 1
         return p, bent
 
-    def curvature_near(self):
+    def curvature_at(self, sweep, hessian_weights):
         return None
 
     def _precondition(self, residual):

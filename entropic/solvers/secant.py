@@ -49,8 +49,8 @@ class SecantStep:
     polishes = property(lambda self: self.then.polishes)
     figures = property(lambda self: self.own if self.tentative else self.then.figures)
 
-    def curvature_near(self):
-        return self.then.curvature_near()
+    def curvature_at(self, sweep, hessian_weights):
+        return self.then.curvature_at(sweep, hessian_weights)
 
     def give_up(self):
         """Leave the rest to the other step."""

@@ -38,6 +38,8 @@ from .rescaling import Rescaling, rescaling
 LARGEST = np.finfo(np.float64).max
 # Below this, 1 - a c is mostly rounding where it was computed as a difference.
 DOUBTFUL = 1e-6
+# And below this it is to be computed from the very curvature of the solution.
+RESISTED = 0.1
 # A coefficient nearer to its bound than this, in half-widths, moves as if it were so near: not at
 # all, but by an amount whose inverse is still a number.
 STIFFEST = 1e-8
@@ -132,6 +134,10 @@ def influence(sweep, box, outcome, rescale=False, always=False):
     if form == "features":
         features = by_features(sweep, root, at)
         found = features.influence(sweep, at)
+        if at.curvature is not None and sweep.work.random_access and np.min(found.left) < RESISTED:
+            # the solver's curvature is good to four digits, which 1 - a c has lost
+            features = by_features(sweep, root, replace(at, curvature=None))
+            found = features.influence(sweep, at)
         if rescale:
             features = features.rescaled(sweep, box, outcome.state, np.mean(np.abs(found.whole)))
             found = features.with_effect(sweep, found)

@@ -14,6 +14,8 @@ from entropic.kernels.loss import Loss
 from entropic.rows import rows_of
 from entropic.rows.sweep import Sweep
 from entropic.rows.target import Target
+from entropic.solvers import newton
+from entropic.solvers.newton_steps import CholeskyStep
 from entropic.solvers.problem import minimise
 from entropic.uncertainty import leave_one_out
 from entropic.uncertainty.leave_one_out import influence, observations
@@ -245,3 +247,26 @@ def test_rows_that_are_all_flat_say_what_they_would_say(capfd):
     found = influence(sweep, box, minimise(sweep, box))
     assert_array_equal(found.shift(), np.zeros(2))
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("slack", [0.01, 0.1, 10.0])
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
+def test_the_solvers_last_curvature_serves_as_well_as_a_new_one(monkeypatch, slack, constraint):
+    """Also where few rows fill a column, whose leverages a row on its way over the kink changes."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(3000, 4)), rng.random((3000, 12)) < 0.004])
+    y = X @ rng.normal(size=16) + rng.logistic(size=3000) > 0
+    shifts, kept = [], []
+    curvature_at = CholeskyStep.curvature_at
+
+    def watch(step, *arguments):
+        kept.append(curvature_at(step, *arguments) is not None)
+        return curvature_at(step, *arguments)
+
+    monkeypatch.setattr(CholeskyStep, "curvature_at", watch)
+    for seconds in (0.0, np.inf):
+        monkeypatch.setattr(newton, "WORTH_KEEPING", seconds)
+        fitted = EntropicClassifier(slack=slack, constraint=constraint).fit(X, y)
+        shifts.append(fitted.loo_decision_ - fitted.decision_function(X))
+    assert kept == [True]
+    assert_allclose(*shifts, rtol=1e-3, atol=1e-4 * np.max(np.abs(shifts[1])))
