@@ -9,6 +9,7 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 
 SOLVERS = ("auto", "newton", "spectral", "spectral-paper")
 CONSTRAINTS = ("equality", "inequality")
@@ -248,15 +249,26 @@ def check_design(D):
     return D
 
 
-def check_mask(values, name):
-    """No entry of a masked array under its mask, which NumPy and scikit-learn do not look at."""
+def check_container(values, name):
+    """No entry of a masked array under its mask, which NumPy and scikit-learn do not look at.
+
+    Nor an array of another library where scikit-learn dispatches by these, which would be answered
+    by one of the same.
+    """
     if np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries; fill them or drop their rows.")
+    foreign = hasattr(values, "__array_namespace__") and not isinstance(values, np.ndarray)
+    if foreign and get_config()["array_api_dispatch"]:
+        raise ValueError(
+            f"{name} is an array of {type(values).__module__.split('.')[0]}, and scikit-learn's "
+            "array API dispatch is on, which entropic does not follow; give a NumPy array, or set "
+            "array_api_dispatch=False."
+        )
 
 
 def as_array(values, name, wanted):
     """``np.asarray``, which would drop a mask without a word and not name what is ragged."""
-    check_mask(values, name)
+    check_container(values, name)
     try:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
@@ -331,7 +343,7 @@ def check_deviations(deviations, names=None):
 
 def check_labels(y):
     """No row without a label (None, NaN, NaT, pandas' NA, a mask), and no text among numbers."""
-    check_mask(y, "y")
+    check_container(y, "y")
     if getattr(y, "ndim", 1) != 1:
         return
     if getattr(getattr(y, "dtype", None), "kind", None) in ("m", "M"):

@@ -6,6 +6,8 @@ import copy
 import logging
 import warnings
 from dataclasses import replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, metadata
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,6 +44,16 @@ from .uncertainty.several import class_scores, problems_of
 # What scikit-learn is asked to check of X; types and finiteness are checked here, where the
 # message can name the place and where no wider copy is made than the values need.
 _READING = dict(accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+
+
+@cache
+def _documentation():
+    """The page that the installed distribution names as its documentation, or "" without one."""
+    try:
+        urls = metadata("entropic-classifier").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    return dict(url.split(", ", 1) for url in urls).get("Documentation", "")
 
 
 @stored("EntropicClassifier")
@@ -220,6 +232,8 @@ class EntropicClassifier(
         self.callback = callback
 
     coef_ = Coefficients()
+    _doc_link_module = "entropic"  # what the HTML of an estimator links to
+    _doc_link_template = property(lambda self: _documentation())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -367,7 +381,7 @@ class EntropicClassifier(
         )
 
     def _check_training_data(self, X, y, by_moments=False):
-        checks.check_mask(X, "X")
+        checks.check_container(X, "X")
         checks.check_labels(y)
         X, y = validate_data(self, X, y, **_READING)
         if by_moments and not sp.issparse(X) and self.standardize:
@@ -503,7 +517,7 @@ class EntropicClassifier(
         array of shape (n_samples,), or (n_samples, n_classes) for more than two classes
         """
         check_is_fitted(self)
-        checks.check_mask(X, "X")
+        checks.check_container(X, "X")
         X = self._numbers(validate_data(self, X, reset=False, **_READING))
         rows = self.monomials_.rows(X if self.splines_ is None else self.splines_.transform(X))
         coef = np.column_stack([self.coef_, self.intercept_])
