@@ -58,7 +58,7 @@ SHARED = {
 WIDTH = 0.5
 # Seconds a class that the candidates of a degree may be expected to take for it to be tried by
 # default, and seconds a row: few rows cannot tell what so much time would find.
-AFFORDABLE, AFFORDABLE_PER_ROW = 5.0, 0.003
+AFFORDABLE, AFFORDABLE_PER_ROW = 10.0, 0.003
 
 
 # The kinds of folds that a saved search may have been told to use.
