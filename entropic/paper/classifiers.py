@@ -129,7 +129,13 @@ class Method(NamedTuple):
     chosen: Callable = lambda _: ""
 
 
-CHOSEN = "degree {degree}, {n_knots} knots, {constraint}, slack {slack:g}, bound {bound:g}"
+def _searched(model):
+    """What a search took; knots only where there are some."""
+    knots = ", {n_knots} knots" if model.best_params_["n_knots"] else ""
+    chosen = "degree {degree}" + knots + ", {constraint}, slack {slack:g}, bound {bound:g}"
+    return chosen.format(**model.best_params_)
+
+
 METHODS = {
     "SVM": Method(lambda _: _svm(), lambda model: f"C = {model[-1].best_params_['C']:g}"),
     "KNN": Method(lambda _: _scaled(KNeighborsClassifier(1)), lambda _: "1 neighbour"),
@@ -150,6 +156,6 @@ METHODS = {
     ),
     "EntropicClassifierCV()": Method(
         lambda _: EntropicClassifierCV(),
-        lambda model: CHOSEN.format(**model.best_params_),
+        _searched,
     ),
 }
