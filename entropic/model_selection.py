@@ -104,7 +104,7 @@ class EntropicClassifierCV(EntropicClassifier):
         log-loss. The log-loss is that of a sigmoid of two parameters through the left-out scores.
     rule : {"best", "one-standard-error"}
         Whether the candidate of the best score is taken, or the simplest one within one standard
-        error of it. Simpler is a lower degree, then a smaller bound, then more slack.
+        error of it. Simpler is a lower degree, then fewer knots, a smaller bound, more slack.
     cv : int, splitter, iterable or None
         None judges by leave-one-out in closed form; anything else asks for ordinary folds,
         whose held-out scores are judged together. Groups come as an iterable of their splits.
