@@ -127,6 +127,7 @@ def test_weights_are_routed_through_searches_and_thresholds():
         scores = cross_validate(asking, X, TWO, params={"sample_weight": weights}, cv=3)
         assert scores["test_score"].min() > 0.85
         refused = EntropicClassifier(**QUICK).set_fit_request(sample_weight=False)
+        refused.set_score_request(sample_weight=False)
         with pytest.raises(TypeError, match="sample_weight"):
             GridSearchCV(refused, {"C": [1.0]}, cv=3).fit(X, TWO, sample_weight=weights)
 
