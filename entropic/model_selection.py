@@ -6,7 +6,9 @@ one fit gives in closed form (docs/mathematics.md, section 5.2); expansions.py r
 
 from __future__ import annotations
 
+import copy
 import inspect
+import warnings
 from itertools import product
 from math import prod
 
@@ -271,6 +273,23 @@ class EntropicClassifierCV(EntropicClassifier):
         """An EntropicClassifier with our own settings and those of a candidate."""
         ours = {name: getattr(self, name) for name in SHARED}
         return EntropicClassifier(**{**ours, **chosen})
+
+    def save(self, path):
+        """As :meth:`EntropicClassifier.save`; a ``cv`` that is code is not kept, with a warning."""
+        try:
+            super().save(path)
+        except ValueError:
+            if self.cv is None:
+                raise
+            kept = copy.copy(self)
+            kept.cv = None
+            super(EntropicClassifierCV, kept).save(path)
+            warnings.warn(
+                f"cv, of type {type(self.cv).__name__}, is no plain data and was not saved: "
+                "predictions do not need it; a fit of the loaded model judges by leave-one-out.",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def _half_widths(self):
         return self._candidate(**self.best_params_)._half_widths()

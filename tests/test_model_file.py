@@ -29,8 +29,11 @@ from entropic import EntropicClassifier, EntropicClassifierCV, __version__, load
 from entropic.command.source import open_source
 from entropic.model_format import FORMAT, _classes
 
-# What the version that wrote models/format0.entropic.gz said of two rows.
-EXPECTED = [0.1615054355045782, 0.1932412402571295]
+# What the versions that wrote models/format*.entropic.gz said of two rows.
+EXPECTED = {
+    0: [0.1615054355045782, 0.1932412402571295],
+    1: [0.20550515047948803, 0.29095971010980115],
+}
 
 
 def data(labels=(0, 1)):
@@ -55,6 +58,8 @@ def same(loaded, model, X):
         (False, True),
         ("<=50K", ">50K"),
         np.array(["grün", "日本"], dtype=object),
+        np.array([3, 250], dtype=np.uint8),
+        np.array(["2020-01", "2021-07"], dtype="M8[M]"),
     ],
     ids=lambda labels: type(labels[0]).__name__,
 )
@@ -115,14 +120,21 @@ def test_a_search_is_kept_with_its_folds(tmp_path, cv):
     assert loaded.decision_function(X).tobytes() == model.decision_function(X).tobytes()
 
 
-def test_folds_that_are_code_are_named(tmp_path):
+def test_folds_that_are_code_are_left_out_with_a_warning(tmp_path):
     class Folds(KFold):
         pass
 
     X, y = data()
-    model = EntropicClassifierCV((1,), (1.0,), slacks=(0.1,), cv=Folds(3)).fit(X, y)
-    with pytest.raises(ValueError, match=r"cannot be saved: it holds .*Folds"):
-        model.save(tmp_path / "model")
+    for cv in (Folds(3), KFold(3, shuffle=True, random_state=np.random.RandomState(0)),
+               iter(list(KFold(3).split(X)))):  # fmt: skip
+        model = EntropicClassifierCV((1,), (1.0,), slacks=(0.1,), cv=cv).fit(X, y)
+        with pytest.warns(UserWarning, match=r"cv, of type .* was not saved: predictions"):
+            model.save(tmp_path / "model")
+        loaded = load_model(tmp_path / "model")
+        assert loaded.cv is None and model.cv is cv
+        assert loaded.decision_function(X).tobytes() == model.decision_function(X).tobytes()
+        with pytest.raises(ValueError, match="cannot write"):
+            model.save(tmp_path / "absent" / "model")
 
 
 def schema_of(content):
@@ -169,9 +181,17 @@ def test_a_process_that_imported_nothing_else_loads_a_model(tmp_path, content):
     assert (done.stdout, done.stderr) == ("['a' 'b']\n", "")
 
 
-def test_a_file_of_format_0_gives_its_predictions(tmp_path):
-    """Written before files stated a format, when classes lived elsewhere and had other names."""
-    with gzip.open(Path(__file__).parent / "models" / "format0.entropic.gz") as file:
+def test_there_is_a_file_of_every_format():
+    assert sorted(EXPECTED) == list(range(FORMAT + 1))
+
+
+@pytest.mark.parametrize("form", EXPECTED)
+def test_a_file_of_an_earlier_version_gives_its_predictions(tmp_path, form):
+    """Format 0 stated no format; its classes lived elsewhere and had other names.
+
+    That of format 1 was written before there were several classes, splines and scaled coefficients.
+    """
+    with gzip.open(Path(__file__).parent / "models" / f"format{form}.entropic.gz") as file:
         (tmp_path / "model").write_bytes(file.read())
     model = load_model(tmp_path / "model")
     assert model.get_params().keys() == EntropicClassifier().get_params().keys()
@@ -181,7 +201,8 @@ def test_a_file_of_format_0_gives_its_predictions(tmp_path):
     source = open_source([rows], encoder.reading, encoder.known)
     encoder.select(source)
     X = encoder.matrix(source.table())
-    assert model.decision_function(X) == pytest.approx(EXPECTED, rel=1e-12)
+    assert model.decision_function(X) == pytest.approx(EXPECTED[form], rel=1e-12)
+    assert str(model.summary())
     model.save(tmp_path / "again")
     same(load_model(tmp_path / "again"), model, X)
 
