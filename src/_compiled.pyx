@@ -96,9 +96,11 @@ cdef extern from "curvature.h" nogil:
     int sweep_gram "IN_USE(sweep_gram)"(
         const rows *view, const double *scale, int n_threads, double *out)
     void sweep_pairs "IN_USE(sweep_pairs)"(
-        const rows *view, const double *matrix, int n_threads, double *out)
+        const rows *view, const double *matrix, const double *weights, int n_threads,
+        double *out)
     int sweep_quadratic_forms "IN_USE(sweep_quadratic_forms)"(
-        const rows *view, const double *factor, ptrdiff_t width, int n_threads, double *out)
+        const rows *view, const double *factor, ptrdiff_t width, const double *weights,
+        int n_threads, double *out)
 
 cdef extern from "threads.h" nogil:
     enum:
@@ -459,27 +461,32 @@ def gram(RowView view, scale, n_threads=1):
     return out.base
 
 
-def quadratic_forms(RowView view, factor, n_threads=1):
+def quadratic_forms(RowView view, factor, weights=None, n_threads=1):
     cdef const double[:, ::1] matrix, lines = np.ascontiguousarray(factor, dtype=np.float64)
     cdef double[::1] out = np.empty(view.rows.n_samples)
+    cdef const double[::1] wanted
+    cdef const double *kept = NULL
     cdef ptrdiff_t width = lines.shape[1]
     cdef int threads = usable(n_threads), status
     _check_length(lines.shape[0], view.rows.n_columns + 1, "factor")
+    if weights is not None and view.rows.n_samples > 0:
+        wanted = _vector(weights, view.rows.n_samples, "weights")
+        kept = &wanted[0]
     if (view.rows.kind == ROWS_SPARSE and lines.shape[0] <= 4 * width
             and FEW_ENTRIES * view.rows.n_entries < width * view.rows.n_samples):
         matrix = np.dot(lines, np.transpose(lines))
         with nogil:
-            sweep_pairs(&view.rows, &matrix[0, 0], threads, &out[0])
+            sweep_pairs(&view.rows, &matrix[0, 0], kept, threads, &out[0])
         check(0)
         return out.base
     with nogil:
-        status = sweep_quadratic_forms(&view.rows, &lines[0, 0], width, threads, &out[0])
+        status = sweep_quadratic_forms(&view.rows, &lines[0, 0], width, kept, threads, &out[0])
     check(status)
     return out.base
 
 
 def quadratic_forms_each(RowView view, each, n_threads=1):
-    return [quadratic_forms(view, factor, n_threads) for factor in each]
+    return [quadratic_forms(view, factor, weights, n_threads) for factor, weights in each]
 
 
 def moments(RowView view, weights, n_threads=1):

@@ -35,11 +35,12 @@ int curvature_alone(const rows *view, const double *hessian_weights, int n_threa
 
 int sweep_gram(const rows *view, const double *scale, int n_threads, double *out);
 
-/* factor has n_columns + 1 rows of `width` numbers. */
-int sweep_quadratic_forms(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
-                          double *out);
+/* factor has n_columns + 1 rows of `width` numbers; rows of weight 0 get 0, if weights is not NULL. */
+int sweep_quadratic_forms(const rows *view, const double *factor, ptrdiff_t width,
+                          const double *weights, int n_threads, double *out);
 
 /* The same for a symmetric matrix in place of factor factor^T, of sparse rows: n_i^2/2 a row. */
-void sweep_pairs(const rows *view, const double *matrix, int n_threads, double *out);
+void sweep_pairs(const rows *view, const double *matrix, const double *weights, int n_threads,
+                 double *out);
 
 #endif

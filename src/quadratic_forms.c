@@ -1,4 +1,4 @@
-/* Quadratic forms of the rows: |[z_i 1] factor|^2. */
+/* Quadratic forms of the rows: |[z_i 1] factor|^2, of those that are wanted. */
 #include "curvature.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum {
 typedef struct {
     const rows *view;
     plan plan;
-    const double *factor;
+    const double *factor, *weights;     /* rows whose weight is 0 are left at 0; NULL wants all */
     double *out, *scratch;
     size_t scratch_size;
     ptrdiff_t width;
@@ -55,6 +55,24 @@ static ptrdiff_t padded_width(const forms *s)
     return micro_steps(s->width);
 }
 
+/* Move the wanted of some copied rows to the front. Returns how many they are. */
+static ptrdiff_t keep_wanted(const double *weights, ptrdiff_t count, double *copy, ptrdiff_t ld)
+{
+    ptrdiff_t kept = 0;
+    for (ptrdiff_t i = 0; i < count; i++) {
+        if (weights[i] == 0) continue;
+        if (kept < i) memcpy(copy + kept * ld, copy + i * ld, (size_t)ld * sizeof(double));
+        kept++;
+    }
+    return kept;
+}
+
+/* Put the results of the wanted rows, which lie side by side, where the rows are. */
+static void place(const double *weights, ptrdiff_t count, const double *found, double *out)
+{
+    for (ptrdiff_t i = 0; i < count; i++) out[i] = weights && weights[i] == 0 ? 0 : *found++;
+}
+
 /* The rows with their constant are copied, and multiplied into `image`. */
 static void forms_dense(void *work, ptrdiff_t chunk, int worker)
 {
@@ -63,6 +81,8 @@ static void forms_dense(void *work, ptrdiff_t chunk, int worker)
     ptrdiff_t n = view->n_columns, ld = n + 1, width = s->width, row = chunk * FORM_ROWS, count;
     ptrdiff_t total = view->n_samples - row < FORM_ROWS ? view->n_samples - row : FORM_ROWS;
     double *copy = s->scratch + (size_t)worker * s->scratch_size, *image = copy + FORM_ROWS * ld;
+    const double *weights = s->weights ? s->weights + row : NULL;
+    double found[FORM_ROWS];
     for (ptrdiff_t at = 0; at < total; at += count) {
         block b;
         count = total - at < s->plan.block_rows ? total - at : s->plan.block_rows;
@@ -70,23 +90,25 @@ static void forms_dense(void *work, ptrdiff_t chunk, int worker)
         block_open_copy(&b, view, row + at, count, image + FORM_ROWS * width);
         block_copy(&b, &p, copy + at * ld, ld);
     }
+    ptrdiff_t kept = weights ? keep_wanted(weights, total, copy, ld) : total;
     if (s->padded) {
         ptrdiff_t padded = padded_width(s);
-        micro_tile_forms(copy, ld, total, s->padded, s->padded + n * padded, padded, s->depths,
+        micro_tile_forms(copy, ld, kept, s->padded, s->padded + n * padded, padded, s->depths,
                          image);
-        memcpy(s->out + row, image, (size_t)total * sizeof(double));
+        place(weights, total, image, s->out + row);
         return;
     }
-    for (ptrdiff_t i = 0; i < total; i++)
+    for (ptrdiff_t i = 0; i < kept; i++)
         memcpy(image + i * width, s->factor + n * width, (size_t)width * sizeof(double));
     for (ptrdiff_t left = 0; left < width; left += FORM_BAND) {
         ptrdiff_t depth = s->depths[left / FORM_BAND];
-        if (depth > 0)
-            blas_product(copy, ld, 0, s->factor + left, width, 0, total,
+        if (depth > 0 && kept > 0)
+            blas_product(copy, ld, 0, s->factor + left, width, 0, kept,
                          width - left < FORM_BAND ? width - left : FORM_BAND, depth, image + left,
                          width);
     }
-    for (ptrdiff_t i = 0; i < total; i++) s->out[row + i] = squared_norm(image + i * width, width);
+    for (ptrdiff_t i = 0; i < kept; i++) found[i] = squared_norm(image + i * width, width);
+    place(weights, total, found, s->out + row);
 }
 
 static void forms_sparse(void *work, ptrdiff_t chunk, int worker)
@@ -97,6 +119,8 @@ static void forms_sparse(void *work, ptrdiff_t chunk, int worker)
     double *restrict image = s->scratch + (size_t)worker * s->scratch_size;
     ptrdiff_t end = chunk_end(&s->plan, view, chunk);
     for (ptrdiff_t row = chunk_begin(&s->plan, chunk); row < end; row++) {
+        s->out[row] = 0;
+        if (s->weights && s->weights[row] == 0) continue;
         memcpy(image, s->factor + view->n_columns * width, (size_t)width * sizeof(double));
         for (ptrdiff_t k = row_start(view, row); k < row_start(view, row + 1); k++) {
             const double *restrict line = s->factor + entry_column(view, k) * width;
@@ -116,6 +140,8 @@ static void forms_pairs(void *work, ptrdiff_t chunk, int worker)
     (void)worker;
     ptrdiff_t end = chunk_end(&s->plan, view, chunk);
     for (ptrdiff_t row = chunk_begin(&s->plan, chunk); row < end; row++) {
+        s->out[row] = 0;
+        if (s->weights && s->weights[row] == 0) continue;
         ptrdiff_t first = row_start(view, row), stop = row_start(view, row + 1);
         double sum = last[view->n_columns];
         for (ptrdiff_t k = first; k < stop; k++) {
@@ -129,19 +155,20 @@ static void forms_pairs(void *work, ptrdiff_t chunk, int worker)
     }
 }
 
-void sweep_pairs(const rows *view, const double *matrix, int n_threads, double *out)
+void sweep_pairs(const rows *view, const double *matrix, const double *weights, int n_threads,
+                 double *out)
 {
-    forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = matrix, .out = out,
-               .width = view->n_columns + 1};
+    forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = matrix, .weights = weights,
+               .out = out, .width = view->n_columns + 1};
     each_chunk(s.plan.n_chunks, n_threads, forms_pairs, &s);
 }
 
-int sweep_quadratic_forms(const rows *view, const double *factor, ptrdiff_t width, int n_threads,
-                          double *out)
+int sweep_quadratic_forms(const rows *view, const double *factor, ptrdiff_t width,
+                          const double *weights, int n_threads, double *out)
 {
     int sparse = view->kind == ROWS_SPARSE;
-    forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = factor, .out = out,
-               .width = width};
+    forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = factor, .weights = weights,
+               .out = out, .width = width};
     ptrdiff_t depth = view->n_columns + 1, padded = padded_width(&s);
     s.scratch_size = (size_t)width;
     if (!sparse) {

@@ -258,38 +258,42 @@ def gram(rows, diagonal, n_threads=1):
     return out
 
 
-def quadratic_forms_each(rows, roots, n_threads=1):
+def quadratic_forms_each(rows, problems, n_threads=1):
     """``quadratic_forms`` for each of several roots, in one read.
 
     Parameters
     ----------
-    roots : list of arrays of shape (n_columns + 1, k); k may differ from one to the next
+    problems : list of (root, weights)
+        k may differ from one root to the next.
 
     Returns
     -------
     list of arrays of shape (n_samples,)
     """
-    out = np.empty((len(roots), rows.n_samples))
+    out = np.zeros((len(problems), rows.n_samples))
     for start, stop in rows.ranges():
         block = rows.block(start, stop)
-        for forms, root in zip(out, roots, strict=True):
-            part = block @ root[:-1] + root[-1]
-            forms[start:stop] = np.einsum("ij,ij->i", part, part)
+        for forms, (root, weights) in zip(out, problems, strict=True):
+            wanted = slice(None) if weights is None else np.flatnonzero(weights[start:stop])
+            part = block[wanted] @ root[:-1] + root[-1]
+            forms[start:stop][wanted] = np.einsum("ij,ij->i", part, part)
     return list(out)
 
 
-def quadratic_forms(rows, root, n_threads=1):
+def quadratic_forms(rows, root, weights=None, n_threads=1):
     """``z_i^T A z_i`` for every row, with ``A = root root^T`` and z_i the row and its 1.
 
     Parameters
     ----------
     root : array of shape (n_columns + 1, k)
+    weights : array of shape (n_samples,) or None
+        Rows whose weight is 0 are left out: 0 stands for them.
 
     Returns
     -------
     array of shape (n_samples,)
     """
-    return quadratic_forms_each(rows, [root])[0]
+    return quadratic_forms_each(rows, [(root, weights)])[0]
 
 
 def moments(rows, weights, n_threads=1):

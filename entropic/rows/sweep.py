@@ -268,7 +268,7 @@ class Sweep:
             matrix += shift[:, None]
         return matrix
 
-    def quadratic_forms(self, root):
+    def quadratic_forms(self, root, weights=None):
         """``|phi_i root|^2`` for every design row, for a root of shape (n_features, k)."""
         root = self.design.matrix_to_rows(root)
-        return self.kernels.quadratic_forms(self._read(), root, self.n_threads)
+        return self.kernels.quadratic_forms(self._read(), root, weights, self.n_threads)

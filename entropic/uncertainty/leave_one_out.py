@@ -179,7 +179,7 @@ class ByFeatures:
 
     def influence(self, sweep, at):
         """The influence of a sweep's samples, of which ``at`` is the evaluation, without effect."""
-        leverage = sweep.quadratic_forms(self.inverse_root)
+        leverage = sweep.quadratic_forms(self.inverse_root, at.hessian_weights)
         leverage, left = _guarded(sweep, at.hessian_weights, self.root, leverage)
         return Influence(_first_order(sweep, at, leverage), left)
 
@@ -385,7 +385,7 @@ def _guarded(sweep, weights, root, leverage):
     left = 1 - leverage * weights
     doubtful = left < DOUBTFUL
     if np.any(doubtful):
-        free = sweep.quadratic_forms(np.diag(root))[doubtful]
+        free = sweep.quadratic_forms(np.diag(root), doubtful)[doubtful]
         lowest = 1 / (1 + weights[doubtful] * free)
         left[doubtful] = np.clip(left[doubtful], lowest, 1.0)
         leverage[doubtful] = np.minimum(leverage[doubtful], free)
@@ -421,6 +421,6 @@ def _projected(sweep, weights, root):
     inverse_root = Factor(curvature, root).inverse_root()
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (sweep.n_features, PROJECTIONS))
     projected = inverse_root @ (signs / np.sqrt(PROJECTIONS))
-    leverage = sweep.quadratic_forms(root[:, None] * projected)
+    leverage = sweep.quadratic_forms(root[:, None] * projected, weights)
     determined = sweep.n_features - np.sum(inverse_root**2)
     return leverage * (determined / max(float(leverage @ weights), 1e-300))

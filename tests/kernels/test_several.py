@@ -116,12 +116,13 @@ def test_linear_sweeps(cases):
         weights[2] = 0
         pairs = list(zip(weights, coefs, strict=True))
         roots = [rng.normal(size=(coefs.shape[1], k)) for k in (1, 5, 3, coefs.shape[1])]
+        forms = [*zip(roots[:2], weights, strict=False), *((root, None) for root in roots[2:])]
         one = numpy_sweeps
         for name, argument, singly in (
             ("scores_each", coefs, [one.scores(rows, coef) for coef in coefs]),
             ("hessp_each", pairs, [one.hessp(rows, *pair) for pair in pairs]),
             ("curvature_each", list(weights), [one.curvature(rows, w) for w in weights]),
-            ("quadratic_forms_each", roots, [one.quadratic_forms(rows, r) for r in roots]),
+            ("quadratic_forms_each", forms, [one.quadratic_forms(rows, *form) for form in forms]),
         ):
             if name == "scores_each":
                 singly = np.array(singly)
@@ -151,4 +152,6 @@ def test_no_problems_and_no_rows():
         assert value == 0 and not gradient.any() and not matrix.any()
     for matrix in sweeps.curvature_each(none, [np.zeros(0)] * 2):
         assert matrix.shape == (4, 4) and not matrix.any()
-    assert [len(out) for out in sweeps.quadratic_forms_each(none, [np.ones((4, 2))] * 2)] == [0, 0]
+    assert [
+        len(out) for out in sweeps.quadratic_forms_each(none, [(np.ones((4, 2)), None)] * 2)
+    ] == [0, 0]

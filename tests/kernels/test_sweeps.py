@@ -112,7 +112,10 @@ def test_linear_sweeps_match_their_formulas(size, dtype):
             "hessp": ((hessian_weights, coef), Z.T @ (hessian_weights * (Z @ coef))),
             "rmatvec": ((hessian_weights,), Z.T @ hessian_weights),
             "curvature": ((hessian_weights,), (Z.T * hessian_weights) @ Z),
-            "quadratic_forms": ((factor,), np.sum((Z @ factor) ** 2, axis=1)),
+            "quadratic_forms": (
+                (factor, hessian_weights),
+                np.sum((Z @ factor) ** 2, axis=1) * (hessian_weights > 0),
+            ),
         }
         if n_samples <= 300:
             expected["gram"] = (scale,), (Z * scale) @ Z.T
@@ -336,6 +339,9 @@ def test_quadratic_forms_of_rows_with_few_entries(dtype):
     design = np.column_stack([np.vstack([dense.astype(float), last]), np.ones(201)])
     expected = np.square(design @ factor).sum(axis=1)
     np.testing.assert_allclose(chosen.quadratic_forms(rows, factor), expected, rtol=1e-12)
+    wanted = np.arange(rows.n_samples) % 3 > 0
+    found = chosen.quadratic_forms(rows, factor, wanted)
+    np.testing.assert_allclose(found, expected * wanted, rtol=1e-12)
 
 
 def test_what_is_infinite_stays_in_its_row():
@@ -378,4 +384,5 @@ def test_matrices_of_wide_rows(size, dtype):
             assert_close(found, expected, name)
             assert found.ndim == 1 or np.array_equal(found, found.T)
             for n_threads in THREADS[1:]:
-                assert np.array_equal(found, getattr(kernels, name)(rows, argument, n_threads))
+                again = getattr(kernels, name)(rows, argument, n_threads=n_threads)
+                assert np.array_equal(found, again)
