@@ -40,8 +40,9 @@ except ImportError as error:
         f"{error.name} is missing; pip install 'entropic-classifier[dask]' brings it."
     ) from error
 
-# Seconds for which a cluster may be without a worker before a fit gives up.
-PATIENCE = 30.0
+# Seconds for which a cluster may be without a worker before a fit gives up; on a busy machine one
+# takes half of it to start.
+PATIENCE = 60.0
 # Passes that are tried anew, one after the other, before a fit gives up.
 TRIES = 20
 # Seconds within which the scheduler notices that a worker is gone.

@@ -179,13 +179,15 @@ def test_bad_rows_are_named_by_partition(client):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 here")
 def test_workers_that_die(client, monkeypatch):
-    """One is killed in each of the first three passes after the survey, before or within it."""
+    """One is killed in each of the first five passes, before or within it."""
     X, y = rows()
     run, passes = dask.WorkerParts.run, []
 
     def killed(self, task):
         passes.append(task)
-        if 2 <= len(passes) <= 4:
+        if len(passes) <= 5:
+            # the one before is there again, however long a busy machine takes to start it
+            client.wait_for_workers(2, timeout=120)
             # asked of their nannies: a worker that has just died gives no answer
             pid = max(nanny.pid for nanny in client.cluster.workers.values() if nanny.pid)
             if len(passes) % 2:
@@ -198,7 +200,7 @@ def test_workers_that_die(client, monkeypatch):
     parts = da.from_array(X, chunks=(50, 3)), da.from_array(y, chunks=50)
     model = DaskEntropicClassifier(client=client).fit(*parts)
     assert_same(model, EntropicClassifier().fit(X, y))
-    assert len(passes) > 4
+    assert len(passes) > 5
 
 
 def test_all_workers_gone(monkeypatch):

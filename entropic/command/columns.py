@@ -9,11 +9,6 @@ import pyarrow.compute as pc
 from .cells import clean, number_of, word_of
 
 NUMBER, TEXT = pa.float64(), pa.dictionary(pa.int32(), pa.string())
-# What Arrow can turn into numbers at once; the decimal sign in the second is replaced before.
-_PLAIN = {
-    ".": r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$",
-    ",": r"^\s*[+-]?\d+(,\d+)?\s*$",
-}
 
 
 class Cells:
@@ -147,8 +142,6 @@ def _cast(text, decimal):
 
 def distinct(column):
     """The different cells of a dictionary column, and each row's position among them or -1."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.unify_dictionaries().combine_chunks()
     return column.dictionary, column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
 
 
@@ -170,17 +163,9 @@ def numbers_in(values, file, given):
     """
     decimal = file.dialect.decimal if file.dialect else "."
     missing = (file.dialect or given).missing
-    plain = pc.match_substring_regex(values, _PLAIN[decimal or "."])
-    plain = pc.and_not(plain, pc.is_in(values, value_set=pa.array(missing, pa.string())))
-    trimmed = pc.utf8_trim_whitespace(values.filter(plain))
-    at_once = plain.to_numpy(zero_copy_only=False)
-    numbers, words = np.full(len(values), np.nan), np.zeros(len(values), dtype=bool)
-    numbers[at_once] = pc.replace_substring(trimmed, ",", ".").cast(NUMBER)
-    for code in np.flatnonzero(~at_once):
-        number = number_of(values[code].as_py(), decimal, missing)
-        words[code] = number is None
-        numbers[code] = np.nan if number is None else number
-    return numbers, words
+    found = [number_of(cell, decimal, missing) for cell in values.to_pylist()]
+    words = np.array([number is None for number in found], dtype=bool)
+    return np.array([np.nan if number is None else number for number in found]), words
 
 
 def words_in(values, file, given, as_written=False):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from entropic import load_model
-from entropic.command import streamed
+from entropic.command import source, streamed
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -93,3 +93,15 @@ def test_predictions_are_written_a_batch_at_a_time(files, tmp_path, run, fitted)
     assert out.count("\n") == 100_001
     code, _, _ = run(*arguments, "--output", tmp_path / "out.csv")
     assert code == 0 and (tmp_path / "out.csv").read_text() == out
+
+
+def test_where_rows_stand_is_looked_up_for_errors_only(write, run, monkeypatch):
+    """A look-up reads the file from its start: one a batch would make a pass quadratic."""
+    rows = "".join(f"{i * 7 % 90},{'uv'[i % 2]}\n" for i in range(200))
+    arguments = ("--target", "y", "--degree", 1, "--batch-rows", 20, "--holdout", 0)
+    places = []
+    place = source.Source.place
+    monkeypatch.setattr(source.Source, "place", lambda *row: places.append(row) or place(*row))
+    assert run("fit", write("x,y\n" + rows), *arguments)[0] == 0 and not places
+    code, _, err = run("fit", write("x,y\n" + rows + "3,\n"), *arguments)
+    assert code == 2 and "the label is missing in line 202 of" in err and len(places) == 1
