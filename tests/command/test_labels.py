@@ -5,6 +5,8 @@ import pytest
 
 from entropic.command.labels import Labels
 
+pytestmark = pytest.mark.backend_free
+
 
 def words(*labels):
     return np.array(labels, dtype=object)

@@ -15,6 +15,8 @@ from whole_tables import Whole, read
 
 from entropic.command.cells import clean
 
+pytestmark = pytest.mark.backend_free
+
 
 def table_text(rng):
     """A small table of numbers, words and labels, some cells missing."""

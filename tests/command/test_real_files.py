@@ -7,6 +7,8 @@ import pytest
 import real_data
 from whole_tables import Whole, read
 
+pytestmark = pytest.mark.backend_free
+
 # file, position of the labels, rows, columns without the labels, classes, missing cells
 TABLES = [
     ("adult/adult.data", -1, 32561, 14, {"<=50K": 24720, ">50K": 7841}, 4262),

@@ -11,6 +11,7 @@ from entropic import EntropicClassifier, load_model
 from entropic.command.main import main
 
 pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.one_backend
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,8 @@ from entropic.command import arff_file, separated
 from entropic.command.cells import MISSING_WORDS, clean
 from entropic.command.indexed import IndexedRows
 
+pytestmark = pytest.mark.backend_free
+
 ROWS = [[1.5, "red", 0], [2, "green", 1], [-3e2, "blue", 0]]
 
 
