@@ -66,9 +66,9 @@ static ALWAYS_INLINE void add(int vectors, vector s[ROWS][VECTORS], ptrdiff_t en
 void micro_tile_squares(const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t n, double *out,
                         ptrdiff_t ld_out)
 {
-    vector s[ROWS][VECTORS];
 #define SQUARES(rows, vectors)                                                                   \
     do {                                                                                         \
+        vector s[ROWS][VECTORS];                                                                 \
         clear(rows, vectors, s);                                                                 \
         tile(rows, vectors, a + top, 1, ld, a + left, ld, depth, s);                             \
         add(vectors, s, top - left + 1, count, out + top * ld_out + left, ld_out);               \
@@ -111,10 +111,10 @@ void micro_tile_weighted(const double *weights, ptrdiff_t ld_weights, ptrdiff_t 
                          const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t n, double *out,
                          ptrdiff_t ld_out)
 {
-    vector s[ROWS][VECTORS];
     ptrdiff_t first[VECTORS], second[VECTORS], i = 0, j = 0, vectors;
 #define WEIGHTED(rows, vectors)                                                                  \
     do {                                                                                         \
+        vector s[ROWS][VECTORS];                                                                 \
         clear(rows, vectors, s);                                                                 \
         pair_tile(rows, vectors, weights + top * ld_weights, ld_weights, a, ld, depth, first,    \
                   second, s);                                                                    \
