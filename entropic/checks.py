@@ -255,7 +255,7 @@ def check_container(values, name):
     Nor an array of another library where scikit-learn dispatches by these, which would be answered
     by one of the same.
     """
-    if np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries; fill them or drop their rows.")
     foreign = hasattr(values, "__array_namespace__") and not isinstance(values, np.ndarray)
     if foreign and get_config()["array_api_dispatch"]:
@@ -350,6 +350,12 @@ def check_labels(y):
         missing = np.isnat(y)
         if np.any(missing):
             raise ValueError(f"y has no label in row {np.argmax(missing)} (NaT); drop such rows.")
+    if hasattr(y, "isna"):  # pandas' own types
+        gaps = np.asarray(y.isna())
+        if np.any(gaps):
+            row = int(np.argmax(gaps))
+            label = np.asarray(y, dtype=object)[row]
+            raise ValueError(f"y has no label in row {row} ({label}); drop such rows.")
     if not _holds_objects(y):
         return
     # a list is walked as it is: as an array, its NaN beside strings would become a string

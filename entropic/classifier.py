@@ -368,7 +368,8 @@ class EntropicClassifier(
             checks.check_flag(getattr(self, name), name)
         checks.check_flag(self.standardize, "standardize", "auto")
         checks.check_share(self.certainty, "certainty")
-        checks.check_number(+self.verbose, "verbose", 0.0)  # True is 1
+        if not isinstance(self.verbose, (bool, np.bool_)):  # True is 1
+            checks.check_number(self.verbose, "verbose", 0.0)
         checks.check_workers(self.n_jobs)
         checks.check_callback(self.callback)
         checks.check_solver_options(
