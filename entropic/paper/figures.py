@@ -108,8 +108,7 @@ def _certain_regions(planar):
             wrong = sure & (run.model.predict(X_test) != y_test)
             _scatter_test(ax, X_test, y_test, wrong)
             ax.set_title(
-                f"{name}, {method}\n{np.mean(sure):.0%} of the test rows certain, "
-                f"{np.sum(wrong)} of them wrong",
+                f"{name}, {method}\n{np.sum(sure)} of {len(sure)} certain, {np.sum(wrong)} wrong",
                 fontsize=9,
             )
     _legend(figure)
