@@ -38,7 +38,7 @@ def run(*arguments):
 
 
 def test_show_names_the_largest_terms_towards_the_positive_label(folder, capsys):
-    assert run("show", folder / "table.entropic", "--terms", 3) == 0
+    assert run("show", folder / "table.entropic", "--terms", 2) == 0
     out = capsys.readouterr().out
     model = load_model(folder / "table.entropic")
     frame = model.summary().to_frame()
@@ -46,9 +46,10 @@ def test_show_names_the_largest_terms_towards_the_positive_label(folder, capsys)
         "up, down (positive)" in out
         and "2 of numbers ('east', 'north'), 1 of words ('colour')" in out
     )
-    assert f"Terms towards down, the 3 largest of {model.coef_.shape[1]}" in out
+    assert f"Terms towards down, the 2 largest of {model.coef_.shape[1]}" in out
     names = model.monomials_.get_feature_names_out(model.preprocessing_.encoder.feature_names())
-    for place in np.argsort(-np.abs(model.scaled_coef_[0]))[:3]:
+    largest = np.argsort(-np.abs(model.scaled_coef_[0]))[:2]  # those that follow are tied
+    for place in largest:
         line = next(line for line in out.splitlines() if line.startswith(f"  {names[place]}  "))
         assert f"{-model.scaled_coef_[0, place]:.5g}" in line  # positive scores mean "up" inside
     assert len(frame) == model.coef_.shape[1] + 1
