@@ -62,9 +62,11 @@ def measure_process(measure):
     ``measure_process(topic, problem, method)`` runs whole_process.py; what it prints is kept: the
     seconds of the fit and of predictions, the peak in megabytes, and the accuracy.
     """
-    from whole_process import start
+    from whole_process import methods, start
 
     def measure_process(topic, problem, method, *, rounds=2, **info):
+        if methods(topic, problem)[method].missing:
+            pytest.skip(f"{methods(topic, problem)[method].needs} is not installed")
         found = []
         measure(
             topic, problem, method, lambda: found.append(start(topic, problem, method)),

@@ -56,4 +56,4 @@ def test_chunked_dsyrk(measure, rows):
 def test_quadratic_forms(measure, rows, method):
     run = (numpy_sweeps if method == "NumPy" else sweeps).quadratic_forms
     L = factor(rows)
-    timed(measure, "quadratic forms", rows, method, lambda: run(rows, L, 1))
+    timed(measure, "quadratic forms", rows, method, lambda: run(rows, L, None, 1))

@@ -150,7 +150,7 @@ def one_against_the_rest(request):
         "gradient and curvature": evaluations(True),
         "hessp": list(zip(hessian_weights, coefs, strict=True)),
         "curvature": hessian_weights,
-        "quadratic_forms": [np.triu(rng.normal(size=(EACH[1] + 1,) * 2)) for _ in coefs],
+        "quadratic_forms": [(np.triu(rng.normal(size=(EACH[1] + 1,) * 2)), None) for _ in coefs],
     }
     return request.param, rows, problems
 
