@@ -19,6 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # where Python is told not to add it itself
+from dot_plot import dot_plot  # noqa: E402
+
 RESULTS = HERE / "results"
 # Two threads are compared with one by test_threads.py alone, and keep nothing.
 SUITES = sorted(
@@ -199,7 +202,9 @@ def page(records, about):
     for topic, (question, base) in TOPICS.items():
         if topic in records:
             parts += [f"## {topic[0].upper()}{topic[1:]}", f"{question}. {ratios_of(base)}"]
-            parts += [f"![{topic}](plots/{file_name(topic)})", *topic_tables(records[topic], base)]
+            if plotted(records[topic]):
+                parts.append(f"![{topic}](plots/{file_name(topic)})")
+            parts += topic_tables(records[topic], base)
     return "\n\n".join([*parts, (HERE / "notes.md").read_text().strip()]) + "\n"
 
 
@@ -270,9 +275,19 @@ def bound(ratio):
     return f"1/{1 / ratio:,.0f}" if ratio < 0.045 else f"{ratio:.2f}"
 
 
+def names_of(problems):
+    """The methods of a topic, in the order in which they were measured."""
+    return list(dict.fromkeys(name for methods in problems.values() for name in methods))
+
+
+def plotted(problems):
+    """Whether a topic has a plot: of two methods a column of ratios says as much."""
+    return len(names_of(problems)) > 2
+
+
 def topic_tables(problems, base):
     """One table of all problems; or one each where methods are many, or more is known of them."""
-    names = list(dict.fromkeys(name for methods in problems.values() for name in methods))
+    names = names_of(problems)
     known = {
         key
         for methods in problems.values()
@@ -329,32 +344,14 @@ def file_name(topic):
     return topic.replace(", ", "_").replace(" ", "_").lower() + ".svg"
 
 
-def plot(problems, topic, base, path):
-    """Ratios to the yardstick, a line a problem, on a logarithmic axis."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    names = list(dict.fromkeys(name for methods in problems.values() for name in methods))
-    height = 1.6 + 0.28 * len(problems) + 0.2 * (len(names) // 3)
-    figure = Figure(figsize=(9, height), layout="constrained")
-    ax = figure.subplots()
-    for number, name in enumerate(names):
-        points = [
-            (methods[name].least / methods[base].least, row)
-            for row, methods in enumerate(problems.values())
-            if name in methods and base in methods
-        ]
-        if points:
-            marker = "os^Dv<>PX*hdp"[number % 13]
-            ax.plot(*zip(*points, strict=True), marker, label=name, markersize=6, alpha=0.8)
-    ax.axvline(1.0, color="0.6", linewidth=1)
-    ax.set(xscale="log", title=topic, xlabel=f"time, as a multiple of: {base}")
-    ax.set_yticks(range(len(problems)), problems)
-    ax.set_ylim(len(problems) - 0.5, -0.5)
-    ax.grid(axis="y", color="0.9")
-    figure.legend(loc="outside lower center", ncols=3, fontsize=8)
-    with matplotlib.rc_context({"svg.hashsalt": "entropic"}):
-        figure.savefig(path, metadata={"Date": None})
+def plot(problems, topic, base):
+    """Ratios to the yardstick, a line a problem."""
+    rows = {
+        problem: {name: record.least / methods[base].least for name, record in methods.items()}
+        for problem, methods in problems.items()
+        if base in methods
+    }
+    return dot_plot(topic, f"time, as a multiple of: {base}", rows)
 
 
 def run(suite, smoke, quick):
@@ -388,8 +385,8 @@ def main():
     for old in plots.glob("*.svg"):
         old.unlink()
     for topic, (_, base) in TOPICS.items():
-        if topic in records:
-            plot(records[topic], topic, base, plots / file_name(topic))
+        if plotted(records.get(topic, {})):
+            (plots / file_name(topic)).write_text(plot(records[topic], topic, base))
     (options.output / "README.md").write_text(page(records, about))
 
 
