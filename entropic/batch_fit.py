@@ -140,7 +140,7 @@ class BatchFitMixin:
         totals = Totals.of(found, factors)
         box, work = self._box(design.rows.n_columns), source.work(design)
         starts, places = self._starts(design.n_features), problems_of(self.classes_)
-        watch = Watch(self._watch, self.classes_)
+        watch = Watch(self._watcher(), self.classes_)
 
         def fit_one(number, ask=None):
             rows = parts if ask is None else SharedParts(ask)
@@ -153,7 +153,7 @@ class BatchFitMixin:
                 tol=self.tol,
                 max_iter=self.max_iter,
                 start=starts[number],
-                callback=watch.of(places[number]),
+                callback=watch.of(places[number], ask),
             )
             learned = LeftOutOfParts.of(sweep, box, outcome, found, self.leave_one_out)
             return replace(outcome, evaluation=None), learned

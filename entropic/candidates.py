@@ -57,6 +57,7 @@ class Candidate:
     def judge(self, scores, codes, rows, scoring):
         """Keep what held-out scores say; rows without weight have no say."""
         self.status = JUDGED
+        rows = np.broadcast_to(rows, len(codes))
         counted = rows > 0
         state = scores[counted], codes[counted], rows[counted]
         self.score, self.standard_error = SCORINGS[scoring](*state)

@@ -28,7 +28,7 @@ from .kernels.loss import Loss
 from .kernels.threads import effective_threads
 from .model_format import save, stored
 from .one_against_rest import Watch, side_by_side
-from .progress import CallbackSupportMixin, described, fit_task, log, step_task
+from .progress import CallbackSupportMixin, described, fit_task, has_callbacks, log, step_task
 from .rollback import all_or_nothing
 from .rows.lockstep import SharedKernels, SharedReads
 from .rows.sweep import Reads, Sweep, sweeps
@@ -274,7 +274,7 @@ class EntropicClassifier(
                 codes,
                 weights,
                 starts,
-                self._watch,
+                self._watcher(),
                 lambda *fit: LeftOut.of(*fit, sample_weight, self.leave_one_out),
             )
             outcomes, learned = zip(*fits, strict=True)
@@ -322,7 +322,7 @@ class EntropicClassifier(
 
         def fit_one(number, ask=None):
             positive = codes == places[number]
-            options = dict(start=starts[number], callback=watch.of(places[number]))
+            options = dict(start=starts[number], callback=watch.of(places[number], ask))
             options["kernels"] = sweeps if ask is None else SharedKernels(ask)
             sweep, box, outcome = self._solve(design, positive, weights, **options)
             # the evaluation is of no use without the sweep, and large
@@ -333,7 +333,8 @@ class EntropicClassifier(
             return fits, sum(outcome.n_sweeps for outcome, _ in fits)
         reads = Reads()
         answer = SharedReads(sweeps, reads, design.n_samples)
-        return side_by_side(len(places), fit_one, answer), reads.count
+        n_awake = effective_threads(self.n_jobs, design.rows.n_entries)
+        return side_by_side(len(places), fit_one, answer, n_awake), reads.count
 
     def _solve(self, design, positive, weights, start=None, callback=None, kernels=sweeps):
         """Minimise the entropy for a design: the sweep at the optimum, the box, the outcome."""
@@ -456,6 +457,11 @@ class EntropicClassifier(
         shape = len(problems_of(self.classes_)), n_features
         states = getattr(self, "_states", None) if self.warm_start else None
         return states if states is not None and states.shape == shape else [None] * shape[0]
+
+    def _watcher(self):
+        """What is to be called with the figures of each step; None where nobody wants them."""
+        wanted = self.verbose or self.callback is not None or log.isEnabledFor(logging.DEBUG)
+        return self._watch if wanted or has_callbacks(self) else None
 
     def _watch(self, figures):
         """Show a step's figures when asked to, and pass them on."""
@@ -581,6 +587,7 @@ class EntropicClassifier(
             If the place cannot be written to, or a parameter is no plain data.
         """
         check_is_fitted(self)
+        getattr(self, "left_out_risk_", None)  # counts it, where that has not been done yet
         kept = copy.copy(self)
         kept.callback = None  # code; predictions do not need it
         vars(kept).pop("_skl_callbacks", None)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .rows.lockstep import in_lockstep
+from .rows.lockstep import Call, in_lockstep
 
 # Problems solved side by side: more would keep more matrices at once, and share no more.
 TOGETHER = 32
 
 
-def side_by_side(n_problems, fit_one, answer):
+def side_by_side(n_problems, fit_one, answer, n_awake=1):
     """Fit every problem, the reads of up to ``TOGETHER`` of them made together.
 
     Parameters
@@ -16,7 +16,7 @@ def side_by_side(n_problems, fit_one, answer):
     n_problems : int
     fit_one : callable
         Of the place of a problem and of ``ask`` (rows/lockstep.py), which takes its reads.
-    answer : callable
+    answer, n_awake
         As for :func:`in_lockstep`.
 
     Returns
@@ -27,7 +27,8 @@ def side_by_side(n_problems, fit_one, answer):
     found = []
     for start in range(0, n_problems, TOGETHER):
         places = range(start, min(start + TOGETHER, n_problems))
-        found += in_lockstep([lambda ask, at=at: fit_one(at, ask) for at in places], answer)
+        bodies = [lambda ask, at=at: fit_one(at, ask) for at in places]
+        found += in_lockstep(bodies, answer, n_awake)
     return found
 
 
@@ -43,8 +44,8 @@ class Watch:
     def __init__(self, callback, classes):
         self.callback, self.labels, self.stopped = callback, classes.tolist(), False
 
-    def of(self, place):
-        """The callback of one problem."""
+    def of(self, place, ask):
+        """The callback of one problem, of several by what takes its requests."""
         if len(self.labels) == 2 or self.callback is None:
             return self.callback
 
@@ -53,4 +54,4 @@ class Watch:
                 self.stopped = bool(self.callback({"class": self.labels[place], **figures}))
             return self.stopped
 
-        return told
+        return lambda figures: ask(Call(told, figures))

@@ -41,13 +41,18 @@ def fit_task(estimator, X=None, y=None, sample_weight=None):
         with_callbacks(lambda _: None)(estimator)  # tells them that it is over
 
 
+def has_callbacks(estimator):
+    """Whether some of scikit-learn's callbacks are to be told of steps."""
+    known = vars(estimator).get("_callback_fit_ctx") is not None
+    return known and bool(getattr(estimator, "_skl_callbacks", None))
+
+
 def step_task(estimator, name):
     """Tell scikit-learn's callbacks of a step; whether one of them asks to stop."""
-    task = vars(estimator).get("_callback_fit_ctx")
-    if task is None or not getattr(estimator, "_skl_callbacks", None):
+    if not has_callbacks(estimator):
         return False
     with _one_step:
-        step = task.subcontext(task_name=name)
+        step = estimator._callback_fit_ctx.subcontext(task_name=name)
         step.call_on_fit_task_begin(estimator=estimator)
         return step.call_on_fit_task_end(estimator=estimator)
 

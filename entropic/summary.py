@@ -253,7 +253,7 @@ def uncertain(model, sign=1.0):
 
 def _left_out(model):
     """How the training rows do by the scores that they get without themselves."""
-    risk = vars(model).get("left_out_risk_")
+    risk = getattr(model, "left_out_risk_", None)
     if risk is None:
         return None
     (_, half, wrong), (_, every, all_wrong) = risk[:, [np.argmax(2 * risk[1] >= risk[1, -1]), -1]].T

@@ -7,10 +7,14 @@ and the transposed product is corrected by a term of rank one (docs/mathematics.
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 
 from entropic.rows import rows_of
 from entropic.rows.sparse import magnitudes
+
+_one_at_a_time = Lock()  # who makes a design that others share
 
 
 class Design:
@@ -30,7 +34,7 @@ class Design:
         self.mean, self.scale = mean, scale
         self.n_samples = rows.n_samples
         self.n_features = rows.n_columns + self.constant
-        self._restricted = None
+        self._latest = {}
 
     def stored(self, most):
         """The same design with its monomials, up to ``most`` numbers, made once and kept."""
@@ -139,12 +143,26 @@ class Design:
         Asked for the same columns again, it is the same: several problems on the same rows share
         their reads by it.
         """
-        if self._restricted is None or not np.array_equal(self._restricted[0], used):
+
+        def make():
             kept = used[:-1] if self.constant else used
             parts = (None if part is None else part[kept] for part in (self.mean, self.scale))
-            self._restricted = used, Design(self.rows.with_columns(kept), *parts, self.constant)
-        return self._restricted[1]
+            return Design(self.rows.with_columns(kept), *parts, self.constant)
+
+        return self._shared("columns", used, make)
 
     def take(self, indices):
         """The design of some of the rows."""
         return Design(self.rows.take(indices), self.mean, self.scale, self.constant)
+
+    def sampled(self, indices):
+        """``take``; the same design where the same rows are asked for again."""
+        return self._shared("rows", indices, lambda: self.take(indices))
+
+    def _shared(self, kind, key, make):
+        """The latest design of a kind, where it was made for the same key."""
+        with _one_at_a_time:
+            latest = self._latest.get(kind)
+            if latest is None or not np.array_equal(latest[0], key):
+                latest = self._latest[kind] = key, make()
+            return latest[1]

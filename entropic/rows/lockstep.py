@@ -1,20 +1,33 @@
 """Several solvers on the same rows: what all of them ask for next is answered in one read.
 
-A solver is written as if it were alone. Each runs in a thread of its own, of which one at a time
-is awake: it goes on until it asks for a read, and waits. When all wait, the reads are made together
-in the thread that called, where signals arrive, and each solver is woken with its answer. So the
-order of events does not depend on the machine.
+A solver is written as if it were alone. Each runs in a thread of its own, of which as many are
+awake as may be: it goes on until it asks for a read, and waits. When all wait, the reads are made
+together in the thread that called, where signals arrive, and each solver is woken with its answer.
+What the user is told of is told in that thread too, in the order of the solvers. So the order of
+events does not depend on the machine.
 """
 
 from __future__ import annotations
 
 import contextvars
 import threading
+from dataclasses import dataclass
 from queue import SimpleQueue
 
 
 class Abandoned(BaseException):
     """Ends a solver that nobody waits for any more."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request to call a function, in the thread that waits for the solvers, before any read."""
+
+    function: object
+    argument: object
+
+    def __call__(self):
+        return self.function(self.argument)
 
 
 class _Course(threading.Thread):
@@ -51,7 +64,7 @@ class _Course(threading.Thread):
         return answer
 
 
-def in_lockstep(bodies, answer):
+def in_lockstep(bodies, answer, n_awake=1):
     """Run several bodies to their ends, their requests answered together.
 
     Parameters
@@ -59,7 +72,10 @@ def in_lockstep(bodies, answer):
     bodies : list of callables
         Each is called with ``ask``, which takes a request and returns its answer.
     answer : callable
-        From a list of requests, in the order of the bodies, to the list of their answers.
+        From a list of requests, in the order of the bodies, to the list of their answers. Those
+        of type :class:`Call` are called instead.
+    n_awake : int
+        How many bodies run at once.
 
     Returns
     -------
@@ -72,21 +88,33 @@ def in_lockstep(bodies, answer):
     for course in courses:
         course.start()
     try:
-        going, answers = courses, [None] * len(courses)
-        while going:
-            for course, found in zip(going, answers, strict=True):
-                course.answers.put(found)
-                waiting.get()
-                if course.error is not None:
-                    raise course.error
-            going = [course for course in going if not course.ended]
-            answers = answer([course.request for course in going]) if going else []
+        woken, answers = courses, [None] * len(courses)
+        while woken:
+            _wake(woken, answers, waiting, n_awake)
+            going = [course for course in courses if not course.ended]
+            woken = [course for course in going if isinstance(course.request, Call)]
+            answers = [course.request() for course in woken]
+            if going and not woken:
+                woken, answers = going, answer([course.request for course in going])
     finally:
         for course in courses:
             course.answers.put(Abandoned)
         for course in courses:
             course.join()
     return [course.result for course in courses]
+
+
+def _wake(courses, answers, waiting, n_awake):
+    """Give each course its answer, and wait until all ask again or have ended."""
+    for place, (course, found) in enumerate(zip(courses, answers, strict=True)):
+        if place >= n_awake:
+            waiting.get()
+        course.answers.put(found)
+    for _ in courses[:n_awake]:
+        waiting.get()
+    for course in courses:
+        if course.error is not None:
+            raise course.error
 
 
 class SharedKernels:

@@ -175,10 +175,13 @@ class Sweep:
 
     def take(self, indices):
         """A sweep over some of the rows."""
+        return self._take(indices, self.design.take(indices))
+
+    def _take(self, indices, design):
         target = self.target
         columns = (target.sign, target.weights, target.offset)
         columns = [values if len(values) == 1 else values[indices] for values in columns]
-        other = self._of_design(self.design.take(indices))
+        other = self._of_design(design)
         other.target = Target(*columns, target.loss)
         other.share = self.share * len(indices) / max(1, self.n_samples)
         return other
@@ -197,7 +200,8 @@ class Sweep:
             indices = edges[:-1] + drawn.astype(np.intp)
             if rows < self.n_samples:
                 indices = np.flatnonzero(self.counted)[indices]
-            self._sample = RowSample(self.take(indices), indices, rows / n_rows)
+            part = self._take(indices, self.design.sampled(indices))
+            self._sample = RowSample(part, indices, rows / n_rows)
         return self._sample
 
     def _read(self):

@@ -15,8 +15,8 @@ import numpy as np
 from entropic.rows.sweep import Evaluation
 
 from .ending import Ending
-from .newton_steps import Model
 from .outcome import Status
+from .step import Model
 
 ARMIJO = 1e-4
 HALVINGS = 60
@@ -48,7 +48,7 @@ def newton(
     ----------
     sweep : Sweep
     box : Box
-    step : CholeskyStep or another object with its members (newton_steps.py)
+    step : Step
     tol : float
         Stops at a duality gap of ``tol * sweep.total_weight``.
     max_iter : int
@@ -175,12 +175,13 @@ class _Search:
         self.in_memory = sweep.work.random_access
 
     def point(self, state):
-        """The point of a state, with the arrays of the samples where there is memory for them.
+        """The point of a state, with the samples' arrays where there is memory and use for them.
 
         Rows that are only streamed give the curvature with the read, or else take one more for it.
         """
         box, eager = self.box, self.step.needs_curvature and not self.in_memory
-        evaluation = self.sweep.evaluate(box.coef(state), eager, self.in_memory)
+        kept = self.in_memory and self.step.keeps
+        evaluation = self.sweep.evaluate(box.coef(state), eager, kept)
         gamma = box.slope(state) + evaluation.gradient
         gap = box.gap(state, -evaluation.gradient)
         return Point(state, evaluation, box.value(state), gamma, gap)
@@ -202,6 +203,22 @@ class _Search:
 
     def advance(self, at):
         """The next point and the length of the step to it, or ``(None, 0)``."""
+        self.step.see(self.sweep, at.gap, self.goal)
+        at, model, move, slope = self.descent(at)
+        if self.step.tentative:
+            trial = self.point(self.box.moved(at.state, move))
+            if at.accepts(trial, 1.0, slope):
+                return trial, 1.0
+            self.step.give_up()
+            at, model, move, slope = self.descent(at)
+        if self.inequality and self.in_memory:
+            return self.over_kink(at, model, move, slope)
+        return self.backtrack(at, move, slope)
+
+    def descent(self, at):
+        """Newton's model at a point, with all that the step takes, and its direction."""
+        if self.step.takes_samples:
+            at = self.with_samples(at)
         evaluation = at.evaluation
         model = Model(
             self.box.inverse_hessian_root(at.state),
@@ -210,16 +227,7 @@ class _Search:
             evaluation.curvature,
             at.coef,
         )
-        move, slope = self.direction(at, model)
-        if self.step.tentative:
-            trial = self.point(self.box.moved(at.state, move))
-            if at.accepts(trial, 1.0, slope):
-                return trial, 1.0
-            self.step.give_up()
-            move, slope = self.direction(at, model)
-        if self.inequality and self.in_memory:
-            return self.over_kink(at, model, move, slope)
-        return self.backtrack(at, move, slope)
+        return at, model, *self.direction(at, model)
 
     def direction(self, at, model):
         """Newton's move of the state, and the slope of the objective along it."""

@@ -2,22 +2,10 @@
 
 ``H`` is the curvature ``D^T diag(c) D`` of the samples, c their Hessian weights, ``r = sqrt(S)``
 the root of the inverse Hessian of the coefficients' entropy (docs/mathematics.md, sections 3.5 and
-3.6). A step object offers
-
-    name              what ``Outcome.solver`` reports
-    needs_curvature   whether a read of rows that are only streamed should bring its curvature
-    polishes          whether its directions are cheap enough for one more at the goal
-    tentative         whether a direction is given up for another way where it fails
-    direction(...)    p and H dw for dw = r p
-    figures           what the last direction took, for the history
-    curvature_at(...) the curvature for other Hessian weights, where the last one is near it
-
-and is chosen by :func:`choose_step` from the costs in cost.py.
+3.6). It is a :class:`Step`, chosen by :func:`choose_step` from the costs in cost.py.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +14,7 @@ from entropic.rows.work import factor_time
 from .cost import ROWS_A_COLUMN, SAMPLE_SHARE, choose, secant_sample
 from .factor import Factor
 from .secant import SecantStep
+from .step import Step
 
 # Rows whose Hessian weight has changed by less than this share count as they did: so do leverages
 # then. A curvature is brought up to date by the others where they are no more than this share.
@@ -61,32 +50,7 @@ def choose_step(sweep, limit=None):
     return SecantStep(step, n_rows) if n_rows else step
 
 
-@dataclass(frozen=True)
-class Model:
-    """The quadratic model of a Newton step.
-
-    Attributes
-    ----------
-    root : array of shape (n_features,)
-        r.
-    gamma : array of shape (n_features,)
-        The gradient by w.
-    hessian_weights : array of shape (n_samples,) or Recomputed
-        c.
-    curvature : array of shape (n_features, n_features) or None
-        H, where the evaluation brought it along.
-    coef : array of shape (n_features,)
-        w.
-    """
-
-    root: np.ndarray
-    gamma: np.ndarray
-    hessian_weights: np.ndarray
-    curvature: np.ndarray | None
-    coef: np.ndarray
-
-
-class CholeskyStep:
+class CholeskyStep(Step):
     """Directions by a factor of the n_features × n_features matrix.
 
     It is new in every step, but for the one at the goal, where that of the step before serves.
@@ -94,15 +58,13 @@ class CholeskyStep:
 
     name = "newton-cholesky"
     needs_curvature = True
-    tentative = False
 
     def __init__(self, polishes=True):
+        super().__init__()
         self.polishes = polishes
         self.curvature = self.weights = None
-        self.figures = {}
 
     def direction(self, sweep, model, gap, goal):
-        """Returns ``p`` and ``H dw`` for ``dw = r p``."""
         known = gap <= goal and self.curvature is not None
         if not known:
             self.curvature, self.weights = model.curvature, model.hessian_weights
@@ -113,7 +75,7 @@ class CholeskyStep:
         return p, self.curvature @ (model.root * p)
 
     def curvature_at(self, sweep, hessian_weights):
-        """The last curvature, with the rows whose Hessian weights have changed since."""
+        """The last curvature, brought up to date by the rows whose weights have changed since."""
         if self.curvature is None:
             return None
         change = hessian_weights - self.weights
@@ -128,7 +90,7 @@ class CholeskyStep:
         return matrix
 
 
-class DualStep:
+class DualStep(Step):
     """Directions by a factor of the n_samples × n_samples matrix, for more columns than rows.
 
     With ``A = diag(sqrt c) D diag(r)``, of which only the rows with c > 0 matter::
@@ -137,16 +99,11 @@ class DualStep:
     """
 
     name = "newton-dual"
-    needs_curvature = polishes = tentative = False
 
     def __init__(self):
         self.figures = {"linear": "dual", "inner": 0}
 
-    def curvature_at(self, sweep, hessian_weights):
-        return None
-
     def direction(self, sweep, model, gap, goal):
-        """Returns ``p`` and ``H dw`` for ``dw = r p``."""
         # flat rows of the inequality form and rows of no weight leave the system
         active = np.flatnonzero(model.hessian_weights)
         part = sweep if len(active) == sweep.n_samples else sweep.take(active)
@@ -162,7 +119,7 @@ class DualStep:
         return p, bent
 
 
-class ConjugateGradientStep:
+class ConjugateGradientStep(Step):
     """Directions by conjugate gradients, and by factors once these have become the cheaper.
 
     Iterations stop at ``|residual|^2 / 2``, which is what the linear system contributes to the
@@ -184,9 +141,9 @@ class ConjugateGradientStep:
     """
 
     name = "newton-cg"
-    needs_curvature = polishes = tentative = False
 
     def __init__(self, work, factor):
+        super().__init__()
         self.work = work
         self.levels = [] if factor is None else [factor]
         self.n_sampled = ROWS_A_COLUMN * work.n_features
@@ -197,10 +154,8 @@ class ConjugateGradientStep:
         self.curvature = self.factor = None
         self.spent, self.n_samples_taken = 0.0, 0
         self.chord, self.last_gap = False, np.inf
-        self.figures = {}
 
     def direction(self, sweep, model, gap, goal):
-        """Returns ``p`` and ``H dw`` for ``dw = r p``."""
         if self.level == "dual":
             return self._dual(sweep, model, gap, goal)
         root, right = model.root, -model.root * model.gamma
@@ -250,9 +205,6 @@ class ConjugateGradientStep:
                 break  # exact arithmetic would have ended; any truncation is a descent
         self.chord = self.level == "cholesky" and self.figures["inner"] <= 1
         return p, bent
-
-    def curvature_at(self, sweep, hessian_weights):
-        return None
 
     def _precondition(self, residual):
         return residual if self.factor is None else self.factor.solve(residual)

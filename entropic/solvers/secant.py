@@ -11,9 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from .factor import Factor
+from .step import Step
 
 # The gap a unit of weight from which the curvature of all rows, once, leads to the solution.
 CLOSE = 1e-6
+# Steps bring the gap about so many times nearer, so that the next point may be close, or the goal.
+NEARER = 30
 # Steps after which that is made in any case, where it is affordable; what two steps may leave of
 # the gap where it is, and where conjugate gradients come next.
 MOST_STEPS, LEFT, LEFT_TO_CG = 9, 0.1, 0.5
@@ -23,7 +26,7 @@ NARROWER, WIDER = 0.5, 2.0
 LEAST_COSINE = 1e-8
 
 
-class SecantStep:
+class SecantStep(Step):
     """Directions by the sample and the pairs, as long as they serve; then those of another step.
 
     With ``H0 = r (I + r B r)^-1 r``, B the sample's curvature, and the pairs ``s = dw``,
@@ -39,7 +42,7 @@ class SecantStep:
 
     def __init__(self, then, n_rows):
         self.then, self.n_rows = then, n_rows
-        self.tentative = True
+        self.tentative, self.soon = True, False
         self.factor = self.root = self.curvature = self.last = None
         self.pairs, self.gaps = [], []
         self.own = {"linear": "secant", "inner": 0}
@@ -48,6 +51,8 @@ class SecantStep:
     needs_curvature = property(lambda self: self.then.needs_curvature)
     polishes = property(lambda self: self.then.polishes)
     figures = property(lambda self: self.own if self.tentative else self.then.figures)
+    takes_samples = property(lambda self: not self.tentative or self.curvature is None)
+    keeps = property(lambda self: self.takes_samples or self.soon)
 
     def curvature_at(self, sweep, hessian_weights):
         return self.then.curvature_at(sweep, hessian_weights)
@@ -56,15 +61,18 @@ class SecantStep:
         """Leave the rest to the other step."""
         self.tentative = False
 
-    def direction(self, sweep, model, gap, goal):
-        """Returns ``p`` and ``H dw`` for ``dw = r p``."""
+    def see(self, sweep, gap, goal):
+        """Give up where the point is close enough, or where steps bring too little."""
         self.gaps.append(gap)
-        close = self.polishes and gap <= CLOSE * sweep.total_weight
-        late = self.polishes and len(self.gaps) > MOST_STEPS
+        close = CLOSE * sweep.total_weight if self.polishes else 0.0
+        late = len(self.gaps) - MOST_STEPS if self.polishes else -1
         left = LEFT if self.polishes else LEFT_TO_CG
         stuck = len(self.gaps) > 3 and gap > left * self.gaps[-3]
-        if close or late or stuck:
+        self.soon = gap <= NEARER * max(close, goal) or late >= 0
+        if gap <= close or late > 0 or stuck:
             self.give_up()
+
+    def direction(self, sweep, model, gap, goal):
         if not self.tentative:
             return self.then.direction(sweep, model, gap, goal)
         if self.curvature is None:

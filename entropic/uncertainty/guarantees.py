@@ -133,7 +133,7 @@ class GuaranteesMixin:
                 f"{'X' if X is None else 'y'} is missing; give rows kept aside with their labels, "
                 "or neither for the leave-one-out scores of the training rows."
             )
-        risk = vars(self).get("left_out_risk_")
+        risk = getattr(self, "left_out_risk_", None)
         if X is not None:
             scores = class_scores(self.decision_function(X))
             codes = checks.check_known_labels(y, self.classes_, len(scores))

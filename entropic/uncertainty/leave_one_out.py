@@ -225,7 +225,7 @@ def left_out(sweep, box, outcome, sample_weight=None, rescale=False, always=Fals
     scores : array of shape (n_samples,)
         Without one observation of the row; the plain training scores where no influence was
         affordable.
-    rows : array of shape (n_samples,)
+    rows : array of shape (n_samples,), or (1,) where all are alike
         Weights in units of one observation.
     whole : array of shape (n_samples,) or None
         Scores without the whole row; None where no influence was affordable.
@@ -298,11 +298,11 @@ def observations(sample_weight, weights, n_samples):
     -------
     share : float or array of shape (n_samples,)
         The part of a row's weight that one observation makes up.
-    rows : array of shape (n_samples,)
+    rows : array of shape (n_samples,), or (1,) where all are alike
         Weights in units of one observation.
     """
     if sample_weight is None and len(weights) == 1:
-        return 1.0, np.ones(n_samples)
+        return 1.0, np.ones(1)
     weights = np.broadcast_to(weights, n_samples)
     weights = weights / weights.max()
     share, total = 1.0, np.count_nonzero(weights)
@@ -319,12 +319,6 @@ def as_observations(codes, sample_weight):
         return np.ones(1)
     given = np.atleast_1d(np.asarray(sample_weight, dtype=float))
     return observations(given, given, len(codes))[1]
-
-
-def class_totals(codes, sample_weight):
-    """Observations of each class."""
-    rows = as_observations(codes, sample_weight)
-    return np.bincount(codes, np.broadcast_to(rows, len(codes)), minlength=2)
 
 
 def _full(sweep, outcome):

@@ -16,7 +16,7 @@ from . import several
 from .band import certainty_band, in_band
 from .error_control import left_out_risk
 from .guarantees import GuaranteesMixin
-from .leave_one_out import LeftOut, as_observations, class_totals
+from .leave_one_out import LeftOut, as_observations
 from .probability import frequencies, probability
 from .report import selective_report
 
@@ -48,7 +48,14 @@ class UncertaintyMixin(GuaranteesMixin):
     """
 
     def __getattr__(self, name):
-        """Say why a model lacks what others have."""
+        """Count ``left_out_risk_`` once it is asked for; say why a model lacks what others have."""
+        if name == "left_out_risk_":
+            left_out = vars(self).get("_left_out")
+            if left_out is not None:
+                self.left_out_risk_ = self._count_left_out_errors(*left_out)
+                vars(self).pop("_left_out", None)
+            if name in vars(self):  # where another thread has been faster, too
+                return vars(self)[name]
         what = "probabilities" if name in NEED_PROBABILITIES else "a band and what follows it"
         if name not in (*NEED_PROBABILITIES, *NEED_A_BAND) or (
             "coef_" not in vars(self) and self.leave_one_out
@@ -82,23 +89,29 @@ class UncertaintyMixin(GuaranteesMixin):
             return
         self.loo_decision_ = self._stacked([one.whole for one in learned])
         positives = [codes == place for place in several.problems_of(self.classes_)]
-        with ThreadPoolExecutor(effective_threads(self.n_jobs, learned[0].rows.size)) as pool:
+        n_threads = effective_threads(self.n_jobs, codes.size * len(learned))
+        with ThreadPoolExecutor(n_threads) as pool:
             rankings = list(pool.map(LeftOut.ranking, learned, positives))
         self._learn_of_rankings(rankings)
-        by_sureness, totals = rankings[0], class_totals(codes, sample_weight)
-        if len(learned) > 1:
-            scores = np.column_stack([one.scores for one in learned])
-            rows = as_observations(codes, sample_weight)
-            by_sureness = several.ranking_by_sureness(scores, codes, self.calibration_, rows)
-            totals = by_sureness.bad.sum(), by_sureness.good.sum()
-        self.left_out_risk_ = left_out_risk(by_sureness, totals)
+        # until left_out_risk_ is asked for
+        rows = as_observations(codes, sample_weight)
+        self._left_out = learned, codes, rows, self.calibration_
+
+    def _count_left_out_errors(self, learned, codes, rows, curves):
+        if len(learned) == 1:
+            totals = np.bincount(codes, np.broadcast_to(rows, codes.shape), minlength=2)
+            return left_out_risk(learned[0].ranking(codes == 1), totals)
+        scores = [one.scores for one in learned]
+        n_threads = effective_threads(self.n_jobs, codes.size * len(learned))
+        ranking = several.ranking_by_sureness(scores, codes, curves, rows, n_threads)
+        return left_out_risk(ranking, (ranking.bad.sum(), ranking.good.sum()))
 
     def _stacked(self, values):
         """What each problem has found: of two classes the one, of several an array of all."""
         return values[0] if len(values) == 1 else np.array(values)
 
     def _forget_uncertainty(self):
-        for name in LEARNED:
+        for name in (*LEARNED, "_left_out"):
             vars(self).pop(name, None)
         self._forget_guarantees()
         self.loo_decision_ = None
@@ -138,7 +151,7 @@ class UncertaintyMixin(GuaranteesMixin):
         shape = (None,) if n_classes == 2 else (n_classes, None)
         if left_out is not None and not checks.is_array(left_out, "f", *shape):
             raise ValueError("its loo_decision_ has the wrong shape")
-        risk = vars(self).get("left_out_risk_")
+        risk = getattr(self, "left_out_risk_", None)
         if risk is not None and not (
             checks.is_array(risk, "f", 3, None)
             and np.isfinite(risk).all()

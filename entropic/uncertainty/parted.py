@@ -139,11 +139,11 @@ class LeftOutSureness:
         return replace(self, tasks=tuple(task.with_threads(n_threads) for task in self.tasks))
 
     def __call__(self, part):
-        scores = np.empty((len(part.codes), len(self.tasks)))
+        scores = np.empty((len(self.tasks), len(part.codes)))
         design = self.tasks[0].view.recipe.design(part.X)
         for code, task in enumerate(self.tasks):
             sweep = task.view.sweep(part, design)
-            scores[:, code] = task.task.scores(sweep, sweep.evaluate(task.coef, samples=True))
+            scores[code] = task.task.scores(sweep, sweep.evaluate(task.coef, samples=True))
         if self.tasks[0].task.bits is not None:
             scores = shortened(scores, self.tasks[0].task.bits)
         rows = np.ones(1) if part.given is None else np.asarray(part.given, dtype=float)

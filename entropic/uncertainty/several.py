@@ -6,11 +6,16 @@ The scores of n rows for K classes are a matrix of shape (n, K); two classes are
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from scipy.special import expit
 
 from .probability import BARELY, frequency
 from .ranking import Ranking
+
+# Rows whose scores, probabilities and what lies between stay in a processor's cache.
+BLOCK = 4096
 
 
 def problems_of(classes):
@@ -89,15 +94,16 @@ def probabilities(scores, curves):
         columns = [frequency(curve, own) for curve, own in zip(curves, scores.T, strict=True)]
         found = np.column_stack(columns)
     found /= found.sum(axis=1)[:, None]
-    rows, best = np.arange(len(found)), np.argmax(scores, axis=1)
-    ahead = found >= found[rows, best][:, None]
+    best = np.argmax(scores, axis=1)
+    ahead = found >= np.take_along_axis(found, best[:, None], axis=1)
+    contradicted = np.flatnonzero(np.count_nonzero(ahead, axis=1) > 1)
+    best, ahead, part = best[contradicted], ahead[contradicted], found[contradicted]
     count = ahead.sum(axis=1)
-    shared = np.sum(found, axis=1, where=ahead) / count
-    contradicted = count > 1
-    found = np.where(ahead & contradicted[:, None], shared[:, None], found)
-    given = np.where(ahead & contradicted[:, None], BARELY * shared[:, None] / count[:, None], 0.0)
-    found -= given
-    found[rows, best] += given.sum(axis=1)
+    shared = np.sum(part, axis=1, where=ahead) / count
+    given = BARELY * shared / count
+    part = np.where(ahead, (shared - given)[:, None], part)
+    part[np.arange(len(part)), best] += given * count
+    found[contradicted] = part
     return found
 
 
@@ -154,21 +160,30 @@ def confidence(scores, chances=None):
     return place
 
 
-def ranking_by_sureness(scores, codes, curves, rows):
+def ranking_by_sureness(scores, codes, curves, rows, n_threads=1):
     """Rows in the order of how sure they are; good are those whose best class is their own.
 
     Parameters
     ----------
-    scores : array of shape (n_samples, n_classes)
+    scores : sequence of n_classes arrays of shape (n_samples,)
     codes : int array of shape (n_samples,)
     curves
         As for :func:`probabilities`.
     rows : array of shape (n_samples,) or (1,)
         What each row counts as.
+    n_threads : int
 
     Returns
     -------
     Ranking
     """
-    sure = sureness(scores, probabilities(scores, curves))
-    return Ranking.of(sure, np.argmax(scores, axis=1) == codes, rows)
+
+    def of_some(start):
+        some = np.column_stack([own[start : start + BLOCK] for own in scores])
+        sure = sureness(some, probabilities(some, curves))
+        return sure, np.argmax(some, axis=1) == codes[start : start + BLOCK]
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        found = list(pool.map(of_some, range(0, len(codes), BLOCK)))
+    sure, right = (np.concatenate(each) for each in zip(*found, strict=True))
+    return Ranking.of(sure, right, rows)

@@ -1,11 +1,12 @@
 """Solvers side by side: every request answered once, in one order, and no thread left behind."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
 
-from entropic.rows.lockstep import in_lockstep
+from entropic.rows.lockstep import Call, in_lockstep
 
 pytestmark = pytest.mark.backend_free
 
@@ -26,19 +27,44 @@ def test_requests_are_answered_together_in_the_order_of_the_bodies():
     assert asked == [[(2, 0), (3, 0)], [(2, 1), (3, 1)], [(3, 2)]]
 
 
-def test_one_body_at_a_time_is_awake():
-    awake, most = [0], [0]
+@pytest.mark.parametrize("n_awake", [1, 2, 5, 9])
+def test_as_many_bodies_as_may_are_awake(n_awake):
+    lock, awake, most = threading.Lock(), [0], [0]
 
     def body(ask):
         for _ in range(20):
-            awake[0] += 1
-            most[0] = max(most[0], awake[0])
-            sum(range(1000))
-            awake[0] -= 1
+            with lock:
+                awake[0] += 1
+                most[0] = max(most[0], awake[0])
+            time.sleep(1e-3)
+            with lock:
+                awake[0] -= 1
             ask(None)
 
-    in_lockstep([body] * 5, lambda requests: requests)
-    assert most == [1]
+    in_lockstep([body] * 5, lambda requests: requests, n_awake)
+    assert 1 < most[0] <= n_awake or most[0] == n_awake == 1
+
+
+@pytest.mark.parametrize("n_awake", [1, 3])
+def test_calls_are_made_in_the_waiting_thread_in_the_order_of_the_bodies_before_reads(n_awake):
+    here, seen = threading.get_ident(), []
+
+    def told(what):
+        assert threading.get_ident() == here
+        seen.append(what)
+        return -what
+
+    def body(n, ask):
+        found = [ask(Call(told, n))] if n != 1 else []
+        return [*found, ask(n)]
+
+    def answer(requests):
+        seen.append(requests)
+        return requests
+
+    bodies = [lambda ask, n=n: body(n, ask) for n in range(3)]
+    assert in_lockstep(bodies, answer, n_awake) == [[0, 0], [1], [-2, 2]]
+    assert seen == [0, 2, [0, 1, 2]]
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])

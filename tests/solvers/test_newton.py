@@ -20,12 +20,12 @@ from entropic.solvers.newton_steps import (
     CholeskyStep,
     ConjugateGradientStep,
     DualStep,
-    Model,
     choose_step,
 )
 from entropic.solvers.outcome import Status
 from entropic.solvers.problem import minimise
 from entropic.solvers.secant import SecantStep
+from entropic.solvers.step import Model
 
 STEPS = {
     "cholesky": lambda sweep: CholeskyStep(),
