@@ -126,7 +126,8 @@ static void start_helpers(int count)
         if (!h->wake) h->wake = PyThread_allocate_lock();
         if (!h->wake) break;
         PyThread_acquire_lock(h->wake, NOWAIT_LOCK);
-        if (PyThread_start_new_thread(helper_main, h) == PYTHREAD_INVALID_THREAD_ID) break;
+        /* PYTHREAD_INVALID_THREAD_ID, a name that the stable ABI lacks */
+        if (PyThread_start_new_thread(helper_main, h) == (unsigned long)-1) break;
         atomic_store(&n_helpers, k + 1);
     }
     atomic_store(&starting, 0);
