@@ -8,6 +8,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TextIO
 
 from ._version import __version__
 from .kernels.backend import choice
@@ -18,7 +19,7 @@ REQUIRED = ("numpy", "scipy", "scikit-learn", "skops", "joblib", "threadpoolctl"
 OPTIONAL = ("pyarrow", "rich", "matplotlib", "dask", "distributed", "pandas")
 
 
-def show_config(file=None):
+def show_config(file: TextIO | None = None) -> None:
     """Print what a report of a problem should begin with.
 
     The version; whether the kernels are compiled or NumPy's, with their instruction set and
@@ -35,7 +36,7 @@ def show_config(file=None):
         print(f"{name:<{width}}  {value}", file=file or sys.stdout)
 
 
-def config():
+def config() -> dict[str, str]:
     """The figures that ``show_config`` prints, as a dict of strings."""
     figures = {
         "entropic": __version__,

@@ -7,9 +7,10 @@ from . import model_selection  # noqa: F401
 from .classifier import EntropicClassifier
 from .command import preprocessing  # noqa: F401
 from .model_format import load
+from .typing import Path
 
 
-def load_model(path):
+def load_model(path: Path) -> EntropicClassifier:
     """Read a classifier that ``EntropicClassifier.save`` or the command wrote.
 
     Predictions are those of the saved model bit by bit. Nothing in the file is executed.

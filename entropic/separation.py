@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .classifier import EntropicClassifier
 from .kernels.loss import Loss
@@ -10,19 +13,20 @@ from .kernels.threads import effective_threads
 from .rows.sweep import Sweep
 from .rows.target import Target
 from .solvers.certificate import Bracket, bracket_margin
+from .typing import Rows
 
 
 def separability(
-    X,
-    y,
+    X: Rows,
+    y: ArrayLike,
     *,
-    degree=1,
-    interaction_only=False,
-    bound=1.0,
-    fit_intercept=True,
-    standardize="auto",
-    sample_weight=None,
-    n_jobs=None,
+    degree: int = 1,
+    interaction_only: bool = False,
+    bound: float = 1.0,
+    fit_intercept: bool = True,
+    standardize: bool | Literal["auto"] = "auto",
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
 ) -> Bracket:
     """Whether a polynomial surface separates two classes, and by how much at most.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -37,22 +39,22 @@ class Summary:
     """
 
     title: str
-    facts: tuple
-    towards: tuple
+    facts: tuple[tuple[str, str], ...]
+    towards: tuple[Any, ...]
     scaled: np.ndarray = field(repr=False)
     raw: np.ndarray = field(repr=False)
     share: np.ndarray = field(repr=False)
     intercepts: np.ndarray = field(repr=False)
     bands: np.ndarray | None = field(repr=False)
-    _names_of: object = field(repr=False)
+    _names_of: Callable = field(repr=False)
     _n_shown: int = field(repr=False, default=20)
 
-    def largest(self, problem=0, most=None):
+    def largest(self, problem: int = 0, most: int | None = None) -> np.ndarray:
         """Places of the terms of one row of the arrays, the largest scaled coefficient first."""
         sizes = self.scaled if np.isfinite(self.scaled).all() else self.raw
         return np.argsort(-np.abs(sizes[problem]), kind="stable")[:most]
 
-    def terms(self, problem=0, most=None):
+    def terms(self, problem: int = 0, most: int | None = None) -> list[tuple[Any, ...]]:
         """Terms as tuples of name, scaled and raw coefficient and share, the largest first.
 
         Parameters
@@ -67,7 +69,7 @@ class Summary:
         listed = zip(self._names_of(order), *(column.tolist() for column in columns), strict=True)
         return [*listed, (INTERCEPT, *self.intercepts[problem].tolist())]
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Every term, the largest first, class by class.
 
         Returns
@@ -95,7 +97,7 @@ class Summary:
             frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
 
-    def tables(self, most=None):
+    def tables(self, most: int | None = None) -> Iterator[tuple[str, list[str]]]:
         """The largest terms class by class, as pairs of a title and lines of text."""
         n_terms = self.raw.shape[1]
         most = self._n_shown if most is None else most
@@ -116,7 +118,7 @@ class Summary:
                 lines.append(f"{name:<{width}}  {_figure(scaled)}  {_figure(raw)}  {part:>16}")
             yield title, lines
 
-    def __str__(self):
+    def __str__(self) -> str:
         width = max(len(label) for label, _ in self.facts)
         parts = [[self.title, *(f"  {label:<{width}}  {said}" for label, said in self.facts)]]
         parts += [[title, *(f"  {line}" for line in lines)] for title, lines in self.tables()]

@@ -1,6 +1,6 @@
 """What the wheels and the source distribution hold, and how large they are.
 
-The wheel that is installed is compared with the sources beside the tests; with ``ENTROPIC_DISTRIBUTIONS``
+The installed wheel is compared with the sources beside the tests; with ``ENTROPIC_DISTRIBUTIONS``
 naming a folder, so are the files of distributions in it (.ci/distributions makes them).
 """
 

@@ -19,6 +19,7 @@ ORDER = [
         "entropic.files",
         "entropic.progress",
         "entropic.rollback",
+        "entropic.typing",
     ],
     ["entropic.model_format", "entropic.kernels"],
     ["entropic.rows"],

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -13,6 +17,7 @@ from entropic.rollback import all_or_nothing
 from entropic.rows import rows_of
 from entropic.rows.dense import even_ranges
 from entropic.rows.monomial_rows import MonomialRows
+from entropic.typing import Labels, Rows
 
 from . import limits
 
@@ -53,7 +58,9 @@ class Monomials(TransformerMixin, BaseEstimator):
     array([[2., 3., 4., 6., 9.]])
     """
 
-    def __init__(self, degree=2, *, interaction_only=False, include_bias=False):
+    def __init__(
+        self, degree: int = 2, *, interaction_only: bool = False, include_bias: bool = False
+    ) -> None:
         self.degree = degree
         self.interaction_only = interaction_only
         self.include_bias = include_bias
@@ -64,7 +71,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def fit(self, X, y=None):
+    def fit(self, X: Rows, y: object = None) -> Monomials:
         """Learn the number of features, and with it the number of monomials.
 
         Parameters
@@ -113,7 +120,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         checks.check_finite(X, "X", getattr(self, "feature_names_in_", None))
         return X
 
-    def check(self, n_features, n_coefficients):
+    def check(self, n_features: int, n_coefficients: int) -> None:
         """Refuse fitted attributes, as of a file, that do not fit each other or a model's."""
         checks.check_count(self.degree, "degree")
         checks.check_flag(self.interaction_only, "interaction_only")
@@ -137,7 +144,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         if not n_columns == self.n_output_features_ == n_coefficients:
             raise ValueError("its coefficients do not fit its monomials")
 
-    def rows(self, X):
+    def rows(self, X: Any) -> Any:
         """The monomials of checked rows, for sweeps: nothing is expanded.
 
         Parameters
@@ -167,7 +174,7 @@ class Monomials(TransformerMixin, BaseEstimator):
             base = base.centred(self.centre_)
         return MonomialRows(base, self._listing, self.inverse_scale_, self.columns_)
 
-    def transform(self, X):
+    def transform(self, X: Rows) -> Any:
         """The monomials of X, stored.
 
         Parameters
@@ -211,7 +218,7 @@ class Monomials(TransformerMixin, BaseEstimator):
             out[start:stop] = block
         return out
 
-    def blocks(self, X, rows=256):
+    def blocks(self, X: Rows, rows: int = 256) -> Iterator[Any]:
         """The monomials of X, a few rows at a time.
 
         Parameters
@@ -248,7 +255,7 @@ class Monomials(TransformerMixin, BaseEstimator):
             else:
                 yield np.ascontiguousarray(block, dtype=X.dtype)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Labels:
         """Names of the columns, as "x0", "x0^2", "x0 x1".
 
         Parameters
@@ -271,19 +278,19 @@ class Monomials(TransformerMixin, BaseEstimator):
         listed = ["1"] if self.include_bias else []
         return np.asarray([*listed, *self.names_of(range(n_columns), names)], dtype=object)
 
-    def names_of(self, places, input_features=None):
+    def names_of(self, places: Iterable[int], input_features: ArrayLike | None = None) -> list[str]:
         """Names of some of the columns, counted without the constant, as a list of str."""
         names = self._input_names(input_features)
         return [_name(features, names) for features in self.factors(places)]
 
-    def factors(self, places=None):
+    def factors(self, places: Iterable[int] | None = None) -> Iterator[tuple[int, ...]]:
         """The features of each product, repeated as often as their power, as tuples."""
         if places is None:
             places = range(self.n_output_features_ - bool(self.include_bias))
         columns = places if self.columns_ is None else self.columns_[np.asarray(places, np.intp)]
         return map(self._listing.features_of, columns)
 
-    def raw_factors(self):
+    def raw_factors(self) -> Any:
         """What takes coefficients to those of products of raw features less ``centre_``.
 
         Returns

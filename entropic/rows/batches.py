@@ -7,11 +7,14 @@ rows at a time, from wherever the rows lie; errors of a fit name the file and th
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+
+from entropic.typing import Path as PathLike
 
 from .content import Content, expanded
 from .libsvm import blocks, fault_of
@@ -39,7 +42,14 @@ class ArrayFiles:
         If a file is missing, no such array, cut short, or of another length than the others.
     """
 
-    def __init__(self, X, y, weight=None, *, batch_rows=None):
+    def __init__(
+        self,
+        X: PathLike,
+        y: PathLike,
+        weight: PathLike | None = None,
+        *,
+        batch_rows: int | None = None,
+    ) -> None:
         self.files = [_ArrayFile(X, 2), _ArrayFile(y, 1)]
         if weight is not None:
             self.files.append(_ArrayFile(weight, 1))
@@ -52,7 +62,7 @@ class ArrayFiles:
                 )
         self.batch_rows = batch_rows or max(1, BATCH_BYTES // max(1, first.row_bytes))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[PlacedBatch]:
         n_rows = self.files[0].shape[0]
         for start in range(0, n_rows, self.batch_rows):
             stop = min(start + self.batch_rows, n_rows)
@@ -118,7 +128,15 @@ class TableFiles:
         not there.
     """
 
-    def __init__(self, paths, target, columns=None, weight=None, *, batch_rows=None):
+    def __init__(
+        self,
+        paths: PathLike | Sequence[PathLike],
+        target: str,
+        columns: Sequence[str] | None = None,
+        weight: str | None = None,
+        *,
+        batch_rows: int | None = None,
+    ) -> None:
         self._dataset = _pyarrow_dataset()
         self.files = [(path, self._form(path)) for path in expanded(paths)]
         first, form = self.files[0]
@@ -143,7 +161,7 @@ class TableFiles:
             raise ValueError(f"{path!r} is no .parquet, .feather, .arrow or .csv file.")
         return forms[form]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[PlacedBatch]:
         for path, form in self.files:
             first = 0
             for batch in self._batches(path, form):
@@ -235,7 +253,14 @@ class LibsvmFiles:
         If a file is missing, or a line is not of that form; the message names it.
     """
 
-    def __init__(self, paths, n_features=None, zero_based=None, *, batch_bytes=LIBSVM_BYTES):
+    def __init__(
+        self,
+        paths: PathLike | Sequence[PathLike],
+        n_features: int | None = None,
+        zero_based: bool | None = None,
+        *,
+        batch_bytes: int = LIBSVM_BYTES,
+    ) -> None:
         self.files, self.batch_bytes = expanded(paths), batch_bytes
         self.n_features, self.zero_based = n_features, bool(zero_based)
         if n_features is None:
@@ -246,7 +271,7 @@ class LibsvmFiles:
             self.zero_based = bool(least == 0) if zero_based is None else self.zero_based
             self.n_features = int(most) + int(self.zero_based)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[PlacedBatch]:
         first, last = 0, None
         for path, X, y in self._ranges(self.n_features, self.zero_based):
             first = first if path == last else 0

@@ -51,7 +51,7 @@ class Bracket:
     tolerance: float
 
     @property
-    def separable(self):
+    def separable(self) -> bool | None:
         """True, False, or None where neither is proved."""
         if self.margin > 0:
             return True

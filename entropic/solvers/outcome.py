@@ -20,7 +20,7 @@ class Status(str, Enum):
     NOT_SEPARABLE = "not_separable"  # slack=0, and no admissible hyperplane separates
     INTERRUPTED = "interrupted"  # the callback asked to stop
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.value
 
 
@@ -85,7 +85,7 @@ class Outcome:
     margin_bound: float = float("nan")
 
     @property
-    def converged(self):
+    def converged(self) -> bool:
         return self.status is Status.CONVERGED
 
 

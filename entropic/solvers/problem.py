@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from entropic.checks import (
     check_box,
@@ -21,11 +23,12 @@ from entropic.kernels.threads import effective_threads
 from entropic.rows import rows_of
 from entropic.rows.sweep import Recomputed, Sweep
 from entropic.rows.target import Target
+from entropic.typing import Rows
 
 from .continuation import solve_with_slack
 from .ending import Goal, conclude
 from .exact import solve_exact
-from .outcome import Outcome  # noqa: F401
+from .outcome import Outcome
 from .spectral import RULES, spectral
 from .used_columns import extended, restricted, used_columns
 
@@ -36,19 +39,19 @@ WIDEST = 2.0**100  # of a weight over another
 
 
 def solve(
-    D,
+    D: Rows,
     *,
-    weights=None,
-    offset=0.0,
-    lower=-1.0,
-    upper=1.0,
-    entropy_weight=1.0,
-    constraint="equality",
-    slack=0.0,
-    solver="auto",
-    tol=1e-8,
-    max_iter=None,
-):
+    weights: ArrayLike | None = None,
+    offset: ArrayLike = 0.0,
+    lower: ArrayLike = -1.0,
+    upper: ArrayLike = 1.0,
+    entropy_weight: float = 1.0,
+    constraint: Literal["equality", "inequality"] = "equality",
+    slack: float = 0.0,
+    solver: Literal["auto", "newton", "spectral", "spectral-paper"] = "auto",
+    tol: float = 1e-8,
+    max_iter: int | None = None,
+) -> Outcome:
     """Solve the entropy problem for a signed design (Problem 4 of the paper, and its relaxation).
 
     Minimises, over coefficients w in their box and margins b > 0::
@@ -95,7 +98,8 @@ def solve(
     check_solver_options(constraint, slack, solver, tol, max_iter, entropy_weight)
     weights = check_per_sample(weights, n_samples, "weights", default=1.0, sign=True)
     offset = check_per_sample(offset, n_samples, "offset", default=0.0)
-    box = Box(*check_box(lower, upper, n_features), entropy_weight)
+    lower, upper = check_box(lower, upper, n_features)
+    box = Box(lower, upper, entropy_weight)
     target = Target.of(Loss(float(slack), constraint == "inequality"), 1, weights, offset)
     design = Design(rows_of(D))
     sweep = Sweep(design, target, effective_threads(None, design.rows.n_entries))

@@ -123,10 +123,10 @@ class SelectiveReport:
     error: float
     full_error: float
     risk_coverage_area: float
-    classes: tuple
-    risk_coverage: tuple = field(repr=False)
+    classes: tuple[ClassReport, ...]
+    risk_coverage: tuple[np.ndarray, np.ndarray] = field(repr=False)
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [
             f"rows                        {self.n_samples:>8d}",
             f"coverage                    {_percent(self.coverage)}",

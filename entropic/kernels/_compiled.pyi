@@ -1,0 +1,95 @@
+"""Types of the compiled kernels (src/_compiled.pyx)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from ..typing import Floats
+
+class RowView:
+    @staticmethod
+    def dense(values: NDArray[Any], centre: Floats | None = None) -> RowView: ...
+    @staticmethod
+    def sparse(
+        values: NDArray[Any], columns: NDArray[Any], starts: NDArray[Any], n_columns: int
+    ) -> RowView: ...
+    @staticmethod
+    def monomials(
+        features: RowView,
+        starts: ArrayLike,
+        offsets: ArrayLike,
+        shift: int,
+        factor: Floats | None = None,
+    ) -> RowView: ...
+
+class BoxView:
+    def __init__(
+        self,
+        lower: Floats,
+        upper: Floats,
+        centre: Floats,
+        half_width: Floats,
+        entropy_weight: float,
+    ) -> None: ...
+    def coef(self, state: Floats) -> Floats: ...
+    def inverse_hessian_root(self, state: Floats) -> Floats: ...
+    def value(self, state: Floats) -> float: ...
+    def moved(self, state: Floats, move: Floats, straight: float) -> Floats: ...
+    def gap(self, state: Floats, tau: Floats) -> float: ...
+
+def simd_levels() -> list[str]: ...
+def simd_level() -> str: ...
+def set_simd_level(name: str) -> None: ...
+def scores(view: RowView, coef: ArrayLike, n_threads: int = 1) -> Floats: ...
+def scores_each(view: RowView, coefs: Sequence[ArrayLike], n_threads: int = 1) -> Floats: ...
+def evaluate(
+    view: RowView,
+    coef: ArrayLike,
+    target_: Any,
+    curvature: bool = False,
+    n_threads: int = 1,
+    functional_margins: Floats | None = None,
+    log_margins: Floats | None = None,
+    hessian_weights: Floats | None = None,
+) -> tuple[float, Floats, Floats | None]: ...
+def evaluate_each(
+    view: RowView, each: list[tuple[Any, ...]], n_threads: int = 1
+) -> list[tuple[float, Floats, Floats | None]]: ...
+def hessp(
+    view: RowView, hessian_weights: ArrayLike, vector: ArrayLike, n_threads: int = 1
+) -> Floats: ...
+def hessp_each(
+    view: RowView, each: list[tuple[ArrayLike, ArrayLike]], n_threads: int = 1
+) -> list[Floats]: ...
+def rmatvec(view: RowView, pointwise_gradient: ArrayLike, n_threads: int = 1) -> Floats: ...
+def curvature(view: RowView, hessian_weights: ArrayLike, n_threads: int = 1) -> Floats: ...
+def curvature_each(view: RowView, each: list[ArrayLike], n_threads: int = 1) -> list[Floats]: ...
+def gram(view: RowView, scale: ArrayLike, n_threads: int = 1) -> Floats: ...
+def quadratic_forms(
+    view: RowView, factor: ArrayLike, weights: ArrayLike | None = None, n_threads: int = 1
+) -> Floats: ...
+def quadratic_forms_each(
+    view: RowView, each: Sequence[tuple[ArrayLike, ArrayLike | None]], n_threads: int = 1
+) -> list[Floats]: ...
+def moments(view: RowView, weights: ArrayLike, n_threads: int = 1) -> tuple[Floats, Floats]: ...
+def losses(
+    slack: float, inequality: bool, functional_margins: ArrayLike, weights: ArrayLike
+) -> tuple[float, Floats, Floats]: ...
+def iterate(
+    view: RowView,
+    design: Any,
+    target: Any,
+    box: Any,
+    scaled_multipliers: Floats,
+    tau: Floats,
+    primal_residual: Floats,
+    rule: Any,
+    *,
+    goal_gap: float,
+    goal_norm: float,
+    max_iter: int,
+    record: Floats,
+    n_threads: int = 1,
+    callback: Callable[..., Any] | None = None,
+) -> dict[str, Any]: ...
