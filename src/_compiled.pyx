@@ -8,7 +8,7 @@ come as a :class:`RowView`.
 import os
 
 import numpy as np
-from scipy.linalg import cython_blas
+from scipy.linalg import cython_blas, cython_lapack
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.buffer cimport PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
@@ -89,7 +89,7 @@ cdef extern from "sweep.h" nogil:
         int n_threads, double *mean, double *variance)
 
 cdef extern from "blas.h" nogil:
-    void blas_load(void *dsyrk, void *dgemm)
+    void blas_load(void *dsyrk, void *dgemm, void *dpotrf, void *dpotrs)
 
 cdef extern from "curvature.h" nogil:
     int curvature_fits "IN_USE(curvature_fits)"(const rows *view)
@@ -109,16 +109,19 @@ cdef extern from "threads.h" nogil:
     void chunks_ask(int (*callback)() noexcept nogil)
     void threads_forget()
 
-cdef void *blas_routine(name, sizes) except NULL:
-    """Address of a routine of SciPy's BLAS whose first arguments after the flags are ints."""
-    capsule = cython_blas.__pyx_capi__[name]
+cdef void *routine(library, name, start) except NULL:
+    """Address of a routine of SciPy's BLAS or LAPACK whose first arguments are of these types."""
+    capsule = library.__pyx_capi__[name]
     cdef const char *signature = PyCapsule_GetName(capsule)
-    if not signature.startswith(b"void (char *, char *, " + b"int *, " * sizes):
-        raise ImportError(f"SciPy's BLAS has a {name} of other arguments: {signature.decode()}")
+    if not signature.startswith(b"void (" + start):
+        raise ImportError(f"SciPy has a {name} of other arguments: {signature.decode()}")
     return PyCapsule_GetPointer(capsule, signature)
 
 
-blas_load(blas_routine("dsyrk", 2), blas_routine("dgemm", 3))
+blas_load(routine(cython_blas, "dsyrk", b"char *, char *, int *, int *, "),
+          routine(cython_blas, "dgemm", b"char *, char *, int *, int *, int *, "),
+          routine(cython_lapack, "dpotrf", b"char *, int *, "),
+          routine(cython_lapack, "dpotrs", b"char *, int *, int *, "))
 
 # What stopped the sweep of the main thread, the only one that signals come to.
 cdef object stopped_by = None
@@ -519,4 +522,5 @@ def losses(double slack, bint inequality, functional_margins, weights):
 
 
 include "box.pxi"
+include "newton.pxi"
 include "spectral.pxi"

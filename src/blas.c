@@ -5,14 +5,21 @@ typedef void (*syrk)(char *, char *, int *, int *, double *, double *, int *, do
                      int *);
 typedef void (*gemm)(char *, char *, int *, int *, int *, double *, double *, int *, double *,
                      int *, double *, double *, int *);
+typedef void (*potrf)(char *, int *, double *, int *, int *);
+typedef void (*potrs)(char *, int *, int *, double *, int *, double *, int *, int *);
 
 static syrk dsyrk;
 static gemm dgemm;
+static potrf dpotrf;
+static potrs dpotrs;
 
-void blas_load(void *dsyrk_address, void *dgemm_address)
+void blas_load(void *dsyrk_address, void *dgemm_address, void *dpotrf_address,
+               void *dpotrs_address)
 {
     dsyrk = (syrk)dsyrk_address;
     dgemm = (gemm)dgemm_address;
+    dpotrf = (potrf)dpotrf_address;
+    dpotrs = (potrs)dpotrs_address;
 }
 
 static void squares(char *trans, const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t n,
@@ -44,4 +51,13 @@ void blas_product(const double *a, ptrdiff_t ld_a, int a_turned, const double *b
     double one = 1;
     dgemm(b_turned ? "T" : "N", a_turned ? "T" : "N", &rows, &columns, &k, &one, (double *)b,
           &lda, (double *)a, &ldb, &one, out, &ldc);
+}
+
+int blas_cholesky_solve(double *matrix, ptrdiff_t n, double *x)
+{
+    int order = (int)n, one = 1, failed = 1;
+    if (n == 0) return failed;
+    dpotrf("U", &order, matrix, &order, &failed);
+    if (failed == 0) dpotrs("U", &order, &one, matrix, &order, x, &order, &failed);
+    return failed;
 }

@@ -69,6 +69,7 @@
 #define monomial_block_open LEVELLED(monomial_block_open)
 #define monomial_block_rows LEVELLED(monomial_block_rows)
 #define monomial_block_scratch LEVELLED(monomial_block_scratch)
+#define newton_steps LEVELLED(newton_steps)
 #define partial LEVELLED(partial)
 #define partials_free LEVELLED(partials_free)
 #define partials_new LEVELLED(partials_new)

@@ -13,20 +13,20 @@ class CompiledBox(Box):
     """A Box whose transcendental functions take a read of the state each, and no more."""
 
     @cached_property
-    def _view(self):
+    def view(self):
         return BoxView(self.lower, self.upper, self.centre, self.half_width, self.entropy_weight)
 
     def coef(self, state):
-        return self._view.coef(state)
+        return self.view.coef(state)
 
     def inverse_hessian_root(self, state):
-        return self._view.inverse_hessian_root(state)
+        return self.view.inverse_hessian_root(state)
 
     def value(self, state):
-        return self._view.value(state)
+        return self.view.value(state)
 
     def moved(self, state, move):
-        return self._view.moved(state, move, STRAIGHT)
+        return self.view.moved(state, move, STRAIGHT)
 
     def gap(self, state, tau):
-        return self._view.gap(state, tau)
+        return self.view.gap(state, tau)

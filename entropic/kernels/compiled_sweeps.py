@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 
 from . import _compiled, numpy_sweeps
+from .box import STRAIGHT
 from .library_threads import one_library_thread
 
 
@@ -45,3 +46,12 @@ gram = one_library_thread(_choose("gram"))
 quadratic_forms = one_library_thread(_choose("quadratic_forms"))
 quadratic_forms_each = one_library_thread(_choose("quadratic_forms_each"))
 moments = _choose("moments")
+
+
+@one_library_thread
+@functools.wraps(numpy_sweeps.newton_steps)
+def newton_steps(rows, design, box, target, state, rules, told):
+    view, seen = view_of(rows), getattr(box, "view", None)
+    if view is None or seen is None:
+        return None
+    return _compiled.newton_steps(view, design, seen, target, state, (*rules, STRAIGHT), told)

@@ -152,6 +152,38 @@ def evaluate(
     return evaluate_each(rows, [(coef, target, curvature, *kept)])[0]
 
 
+def newton_steps(rows, design, box, target, state, rules, told):
+    """Newton's full steps on a small problem: none here, for nothing is gained without a compiler.
+
+    The compiled twin goes from the state as long as each full step with a Cholesky factor is
+    accepted, and ends where it is not, at the goal, or where it is told to stop.
+
+    Parameters
+    ----------
+    rows : rows object
+    design : (mean, scale, constant)
+        Of a Design.
+    box : Box
+    target : Target
+    state : array of shape (n_features,)
+    rules : (goal, sharp, armijo, promised, most)
+        Gap at which the last step but one has arrived, gap at which none more is needed, shares of
+        its slope by which a step must lower the objective (the second in the inequality form, at
+        its kink), and how many steps at most.
+    told : callable
+        Called at every point with gap, objective, length of the step to it and how its direction
+        was found; returning True stops.
+
+    Returns
+    -------
+    tuple or None
+        State, coefficients, gradient, curvature and the per-sample arrays (3, n_samples) of the
+        last point; its (value, entropy, gap); steps, reads, and whether the last step began at the
+        goal. None where no steps are made here.
+    """
+    return
+
+
 def hessp_each(rows, problems, n_threads=1):
     """``hessp`` for each pair of Hessian weights and vector, in one read.
 

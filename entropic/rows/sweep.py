@@ -230,6 +230,32 @@ class Sweep:
             matrix = self.design.curvature_from_rows(matrix)
         return Evaluation(coef, value, self.design.from_rows(gradient), matrix, *kept)
 
+    def newton_steps(self, box, state, rules, told):
+        """Newton's full steps from a state, where the kernels make them (numpy_sweeps.py).
+
+        Returns
+        -------
+        state : array of shape (n_features,)
+        evaluation : Evaluation
+            There, with curvature and per-sample arrays.
+        entropy, gap : float
+        n_steps : int
+        polished : bool
+            Whether the last step began at the goal.
+
+        Or None, where there are none, or several solvers share the reads.
+        """
+        if self.kernels is not sweeps:
+            return None
+        design = self.design.mean, self.design.scale, self.design.constant
+        found = sweeps.newton_steps(self.design.rows, design, box, self.target, state, rules, told)
+        if found is None:
+            return None
+        state, coef, gradient, curvature, kept, at, n_steps, n_reads, polished = found
+        self.reads.count += self.share * n_reads
+        evaluation = Evaluation(coef, at[0], gradient, curvature, *kept)
+        return state, evaluation, at[1], at[2], n_steps, polished
+
     def scores(self, coef):
         """The design's scores ``f``, without sign and offset."""
         return self.kernels.scores(self._read(), self.design.to_rows(coef), self.n_threads)

@@ -15,6 +15,7 @@ import numpy as np
 from entropic.rows.sweep import Evaluation
 
 from .ending import Ending
+from .newton_steps import CholeskyStep
 from .outcome import Status
 from .step import Model
 
@@ -25,6 +26,7 @@ PROMISED = 0.25  # of the slope: half of what a quadratic model promises
 FARTHEST = 2.0  # a move of the state by secant steps
 DISAPPOINTING = 0.07  # of what a start has gained
 WORTH_KEEPING = 3e-4  # seconds of a curvature: quicker ones are made anew, at the solution itself
+QUICK = 2e-3  # seconds of a step: of quicker ones the interpreter's part is worth saving
 SHARP = 1e-8  # of the goal: a gap that one step more would not improve on
 
 
@@ -73,26 +75,11 @@ def newton(
     """
     search = _Search(sweep, box, step, tol * sweep.total_weight)
     state = np.zeros(sweep.n_features) if start is None else np.array(start, dtype=np.float64)
-    at = search.point(state)
-    if promised is not None:
-        gained = search.objective_at_zero() - at.objective
-        if not at.objective - promised <= DISAPPOINTING * gained:
-            at = search.point(np.zeros(sweep.n_features))
     history = new_history() if history is None else history
-    length, n_iter, figures = 0.0, 0, {"linear": "", "inner": 0}
-    stopped, polished, certificate = None, False, None
-    while True:
-        figures = {
-            "iteration": n_before + n_iter,
-            "gap": at.gap,
-            "objective": at.objective,
-            **figures,
-        }
-        for name, values in history.items():
-            values.append(length if name == "step" else figures[name])
-        if callback is not None and callback(figures):
-            stopped = Status.INTERRUPTED
-            break
+    progress = _Progress(history, callback, n_before)
+    at, n_iter, polished = search.begin(state, promised, max_iter, progress)
+    stopped, certificate = None, None
+    while not progress.stopped:
         near = at.gap <= search.goal
         # At the goal one step more all but squares the gap, for a read.
         sharp = at.gap <= SHARP * search.goal or not step.polishes
@@ -113,9 +100,10 @@ def newton(
             stopped = Status.CONVERGED if reached else Status.PRECISION
             break
         certificate = None
-        polished, n_iter, figures = near, n_iter + 1, step.figures
+        polished, n_iter = near, n_iter + 1
         # near the goal only a smaller gap is progress
         at = following if not (near and following.gap > at.gap) else at
+        progress.told(at.gap, at.objective, length, **step.figures)
     evaluation = search.with_samples(at).evaluation
     if evaluation.curvature is None and sweep.work.curvature > WORTH_KEEPING:
         found = step.curvature_at(sweep, evaluation.hessian_weights)
@@ -123,7 +111,7 @@ def newton(
     return Ending(
         at.state,
         evaluation,
-        stopped,
+        stopped or Status.INTERRUPTED,
         step.name,
         n_before + n_iter,
         history,
@@ -134,6 +122,24 @@ def newton(
 def new_history():
     """Empty lists for what Newton's steps and others on the way record."""
     return {"gap": [], "objective": [], "step": [], "linear": [], "inner": []}
+
+
+class _Progress:
+    """What is recorded of each point, and whether the callback has asked to stop."""
+
+    def __init__(self, history, callback, n_before):
+        self.history, self.callback = history, callback
+        self.iteration, self.stopped = n_before, False
+
+    def told(self, gap, objective, length=0.0, linear="", inner=0):
+        """A point, and the step that led to it."""
+        figures = {"gap": gap, "objective": objective, "linear": linear, "inner": inner}
+        for name, values in self.history.items():
+            values.append(length if name == "step" else figures[name])
+        if self.callback is not None:
+            self.stopped = bool(self.callback({"iteration": self.iteration, **figures}))
+        self.iteration += 1
+        return self.stopped
 
 
 @dataclass(frozen=True)
@@ -185,6 +191,30 @@ class _Search:
         gamma = box.slope(state) + evaluation.gradient
         gap = box.gap(state, -evaluation.gradient)
         return Point(state, evaluation, box.value(state), gamma, gap)
+
+    def begin(self, state, promised, max_iter, progress):
+        """The first point to be looked at, how many steps led to it, and whether one polished.
+
+        Where a step is but a few calls it is the interpreter that takes the time: the steps that
+        need no decision are then made without it.
+        """
+        work = self.sweep.work
+        quick = self.in_memory and work.sweep + work.cholesky <= QUICK
+        if quick and promised is None and isinstance(self.step, CholeskyStep):
+            sharp = self.goal * (SHARP if self.step.polishes else 1)
+            rules = self.goal, sharp, ARMIJO, PROMISED, max_iter
+            found = self.sweep.newton_steps(self.box, state, rules, progress.told)
+            if found is not None:
+                state, evaluation, entropy, gap, n_iter, polished = found
+                gamma = self.box.slope(state) + evaluation.gradient
+                return Point(state, evaluation, entropy, gamma, gap), n_iter, polished
+        at = self.point(state)
+        if promised is not None:
+            gained = self.objective_at_zero() - at.objective
+            if not at.objective - promised <= DISAPPOINTING * gained:
+                at = self.point(np.zeros(self.sweep.n_features))
+        progress.told(at.gap, at.objective)
+        return at, 0, False
 
     def objective_at_zero(self):
         """The objective at the centre of a box whose centre is zero; inf for others."""

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, make_circles, make_moons
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from entropic.features.design import Design
-from entropic.kernels.box import Box
+from entropic.kernels.backend import Box
 from entropic.kernels.loss import Loss
 from entropic.rows import rows_of
 from entropic.rows.sweep import Sweep
