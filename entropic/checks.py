@@ -253,17 +253,31 @@ def check_container(values, name):
     """No entry of a masked array under its mask, which NumPy and scikit-learn do not look at.
 
     Nor an array of another library where scikit-learn dispatches by these, which would be answered
-    by one of the same.
+    by one of the same, or where NumPy cannot read it. Nor what has no rows yet, as a generator.
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries; fill them or drop their rows.")
-    foreign = hasattr(values, "__array_namespace__") and not isinstance(values, np.ndarray)
-    if foreign and get_config()["array_api_dispatch"]:
+    if isinstance(values, np.ndarray):
+        return
+    kinds = ("__array_namespace__", "__dlpack__", "__array__", "__len__", "shape")
+    exchanges = [hasattr(values, kind) for kind in kinds]
+    if not any(exchanges) and not np.isscalar(values) and values is not None:
+        raise ValueError(
+            f"{name} is a {type(values).__name__}, which holds no rows yet; collect it into an array "
+            "or a frame first."
+        )
+    if not any(exchanges[:2]):
+        return
+    if get_config()["array_api_dispatch"]:
         raise ValueError(
             f"{name} is an array of {type(values).__module__.split('.')[0]}, and scikit-learn's "
             "array API dispatch is on, which entropic does not follow; give a NumPy array, or set "
             "array_api_dispatch=False."
         )
+    try:
+        np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{name} cannot be read as a NumPy array: {error}") from error
 
 
 def as_array(values, name, wanted):

@@ -174,6 +174,12 @@ def parser():
         metavar="NAME_OR_NUMBER",
         help="the two features of the surface; the others are held at their medians",
     )
+    plot.add_argument(
+        "--class",
+        dest="class_label",
+        metavar="LABEL",
+        help="draw the scores and the reliability of this class (default: of several, of all)",
+    )
     _add_drop(plot)
     _add_reading(plot, "as in the files of the fit")
 

@@ -41,10 +41,12 @@ class Displays:
     y : array of shape (n_rows,) or None
     pair : list of two int, or None
         The features of the surface's axes.
+    label : label or None
+        The class whose scores and reliability are drawn.
     """
 
-    def __init__(self, model, X, y, pair):
-        self.model, self.X, self.y, self.pair = model, X, y, pair
+    def __init__(self, model, X, y, pair, label=None):
+        self.model, self.X, self.y, self.pair, self.label = model, X, y, pair, label
 
     def surface(self, ax):
         shown = slice(None, None, max(1, self.X.shape[0] // MOST_POINTS))
@@ -55,13 +57,17 @@ class Displays:
         ax.set(xlabel=names[self.pair[0]], ylabel=names[self.pair[1]])
 
     def scores(self, ax):
-        ScoreHistogramDisplay.from_estimator(self.model.classifier, self.X, self.y, ax=ax)
+        self._of_class(ScoreHistogramDisplay, ax)
 
     def risk(self, ax):
         RiskCoverageDisplay.from_estimator(self.model.classifier, self.X, self.y, ax=ax)
 
     def reliability(self, ax):
-        ReliabilityDisplay.from_estimator(self.model.classifier, self.X, self.y, ax=ax)
+        self._of_class(ReliabilityDisplay, ax)
+
+    def _of_class(self, display, ax):
+        rows = self.model.classifier, self.X, self.y
+        display.from_estimator(*rows, class_label=self.label, ax=ax)
 
     def convergence(self, ax):
         ConvergenceDisplay.from_estimator(self.model.classifier, ax=ax)
@@ -69,7 +75,7 @@ class Displays:
     def missing(self, name):
         """What a display lacks, or None."""
         if name == "surface" and self.pair is None:
-            return "it needs two columns of numbers; name them with --features"
+            return "name the two features of its axes with --features"
         if name in ("scores", "risk", "reliability") and self.y is None:
             return "it needs the column of labels, which the file does not have"
         if name == "reliability" and not hasattr(self.model.classifier, "calibration_"):
@@ -87,7 +93,8 @@ def plot(options):
     model = SavedModel(options.model)
     source, _ = model.open(options)
     X, y = _rows(model, source)
-    displays = Displays(model, X, y, _pair(options.features, model))
+    label = _class(options.class_label, model.classifier.classes_)
+    displays = Displays(model, X, y, _pair(options.features, model), label)
     names = []
     for name in options.display or DISPLAYS:
         lack = displays.missing(name)
@@ -139,6 +146,14 @@ def _pair(wanted, model):
     if pair[0] == pair[1]:
         raise ValueError(f"--features names the column {wanted[0]!r} twice; name two.")
     return pair
+
+
+def _class(wanted, classes):
+    """The class whose label is written so; None for None."""
+    known = {str(label): label for label in classes.tolist()}
+    if wanted is not None and wanted not in known:
+        raise ValueError(f"--class {wanted!r} is none of the classes; they are {listed(known)}.")
+    return known.get(wanted)
 
 
 def _place(name, names):

@@ -106,6 +106,10 @@ def test_three_labels_are_shown_and_drawn(tmp_path, capsys):
     text = drawing.read_text()
     for said in (*words[::50], "score of the class", "probability of the predicted class"):
         assert f"<!-- {said} -->" in text
+    of_one = ("--display", "scores", "--display", "reliability", "--class", "virginica")
+    assert run("plot", model, table, "--output", drawing, *of_one) == 0
+    text = drawing.read_text()
+    assert "<!-- predicted probability of virginica -->" in text and "setosa" not in text
 
 
 def test_plot_says_what_it_leaves_out_and_why(folder, tmp_path, capsys):
@@ -116,11 +120,12 @@ def test_plot_says_what_it_leaves_out_and_why(folder, tmp_path, capsys):
     assert run("plot", folder / "table.entropic", unlabelled, "--output", tmp_path / "a.png") == 0
     captured = capsys.readouterr()
     assert captured.out.startswith("convergence of 120 rows")
-    assert "no surface: it needs two columns of numbers; name them with --feat" in captured.err
+    assert "no surface: name the two features of its axes with --features" in captured.err
     assert "no scores: it needs the column of labels" in captured.err
 
 
 BAD = [
+    (["--class", "blue"], "--class 'blue' is none of the classes; they are '"),
     (["--display", "scores"], "--display scores cannot be drawn: it needs the column of labels"),
     (["--output", "picture.bmp"], "--output 'picture.bmp' must end in one of png, svg, pdf."),
     (["--output", "absent/picture.png"], "there is no directory"),
