@@ -263,8 +263,8 @@ def check_container(values, name):
     exchanges = [hasattr(values, kind) for kind in kinds]
     if not any(exchanges) and not np.isscalar(values) and values is not None:
         raise ValueError(
-            f"{name} is a {type(values).__name__}, which holds no rows yet; collect it into an array "
-            "or a frame first."
+            f"{name} is a {type(values).__name__}, which holds no rows yet; collect it into an "
+            "array or a frame first."
         )
     if not any(exchanges[:2]):
         return
