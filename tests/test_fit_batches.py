@@ -51,7 +51,8 @@ def test_the_cut_and_the_order_do_not_matter(degree, constraint, weighted):
     rng = np.random.default_rng(1)
     if weighted:
         columns.append(rng.integers(0, 4, len(y)) if weighted == "counts" else rng.random(len(y)))
-    settings = dict(degree=degree, constraint=constraint, bound=1.0, slack=1.0)
+    # leave-one-out scores move several times as far as the coefficients
+    settings = dict(degree=degree, constraint=constraint, bound=1.0, slack=1.0, tol=1e-12)
     whole = EntropicClassifier(**settings).fit(*columns)
     for size in (7, 100, len(y)):
         batches = cut(size, *columns)

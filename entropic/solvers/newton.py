@@ -28,6 +28,7 @@ DISAPPOINTING = 0.07  # of what a start has gained
 WORTH_KEEPING = 3e-4  # seconds of a curvature: quicker ones are made anew, at the solution itself
 QUICK = 2e-3  # seconds of a step: of quicker ones the interpreter's part is worth saving
 SHARP = 1e-8  # of the goal: a gap that one step more would not improve on
+MOST_POLISHES = 2  # steps at the goal: the first all but squares the gap, mostly
 
 
 def newton(
@@ -77,13 +78,13 @@ def newton(
     state = np.zeros(sweep.n_features) if start is None else np.array(start, dtype=np.float64)
     history = new_history() if history is None else history
     progress = _Progress(history, callback, n_before)
-    at, n_iter, polished = search.begin(state, promised, max_iter, progress)
+    at, n_iter, n_polished = search.begin(state, promised, max_iter, progress)
     stopped, certificate = None, None
     while not progress.stopped:
         near = at.gap <= search.goal
         # At the goal one step more all but squares the gap, for a read.
         sharp = at.gap <= SHARP * search.goal or not step.polishes
-        if near and (polished or sharp or n_iter >= max_iter):
+        if near and (n_polished == MOST_POLISHES or sharp or n_iter >= max_iter):
             at = search.with_samples(at)
             certificate = goal and goal.certify(at.state, at.evaluation)
             if certificate is None or certificate.reached:
@@ -100,7 +101,7 @@ def newton(
             stopped = Status.CONVERGED if reached else Status.PRECISION
             break
         certificate = None
-        polished, n_iter = near, n_iter + 1
+        n_polished, n_iter = n_polished + 1 if near else 0, n_iter + 1
         # near the goal only a smaller gap is progress
         at = following if not (near and following.gap > at.gap) else at
         progress.told(at.gap, at.objective, length, **step.figures)
@@ -193,7 +194,7 @@ class _Search:
         return Point(state, evaluation, box.value(state), gamma, gap)
 
     def begin(self, state, promised, max_iter, progress):
-        """The first point to be looked at, how many steps led to it, and whether one polished.
+        """The first point to be looked at, how many steps led to it, and how many polished.
 
         Where a step is but a few calls it is the interpreter that takes the time: the steps that
         need no decision are then made without it.
@@ -207,14 +208,14 @@ class _Search:
             if found is not None:
                 state, evaluation, entropy, gap, n_iter, polished = found
                 gamma = self.box.slope(state) + evaluation.gradient
-                return Point(state, evaluation, entropy, gamma, gap), n_iter, polished
+                return Point(state, evaluation, entropy, gamma, gap), n_iter, int(polished)
         at = self.point(state)
         if promised is not None:
             gained = self.objective_at_zero() - at.objective
             if not at.objective - promised <= DISAPPOINTING * gained:
                 at = self.point(np.zeros(self.sweep.n_features))
         progress.told(at.gap, at.objective)
-        return at, 0, False
+        return at, 0, 0
 
     def objective_at_zero(self):
         """The objective at the centre of a box whose centre is zero; inf for others."""

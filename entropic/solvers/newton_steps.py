@@ -53,7 +53,7 @@ def choose_step(sweep, limit=None):
 class CholeskyStep(Step):
     """Directions by a factor of the n_features × n_features matrix.
 
-    It is new in every step, but for the one at the goal, where that of the step before serves.
+    It is new in every step, but for the first at the goal, where that of the step before serves.
     """
 
     name = "newton-cholesky"
@@ -65,7 +65,9 @@ class CholeskyStep(Step):
         self.curvature = self.weights = None
 
     def direction(self, sweep, model, gap, goal):
-        known = gap <= goal and self.curvature is not None
+        # rows that are only streamed have given the curvature with the read
+        fresh = model.curvature is not None or self.figures.get("linear") == "chord"
+        known = gap <= goal and self.curvature is not None and not fresh
         if not known:
             self.curvature, self.weights = model.curvature, model.hessian_weights
             if self.curvature is None:
