@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -90,9 +89,7 @@ class UncertaintyMixin(GuaranteesMixin):
         self.loo_decision_ = self._stacked([one.whole for one in learned])
         positives = [codes == place for place in several.problems_of(self.classes_)]
         n_threads = effective_threads(self.n_jobs, codes.size * len(learned))
-        with ThreadPoolExecutor(n_threads) as pool:
-            rankings = list(pool.map(LeftOut.ranking, learned, positives))
-        self._learn_of_rankings(rankings)
+        self._learn_of_rankings(several.in_threads(n_threads, LeftOut.ranking, learned, positives))
         # until left_out_risk_ is asked for
         rows = as_observations(codes, sample_weight)
         self._left_out = learned, codes, rows, self.calibration_

@@ -18,6 +18,14 @@ from .ranking import Ranking
 BLOCK = 4096
 
 
+def in_threads(n_threads, function, *arguments):
+    """``list(map(function, *arguments))`` on so many threads; on none of its own for one."""
+    if n_threads == 1 or len(arguments[0]) == 1:
+        return list(map(function, *arguments))
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(function, *arguments))
+
+
 def problems_of(classes):
     """The place in ``classes`` whose rows are of positive sign, of each problem.
 
@@ -183,7 +191,6 @@ def ranking_by_sureness(scores, codes, curves, rows, n_threads=1):
         sure = sureness(some, probabilities(some, curves))
         return sure, np.argmax(some, axis=1) == codes[start : start + BLOCK]
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        found = list(pool.map(of_some, range(0, len(codes), BLOCK)))
+    found = in_threads(n_threads, of_some, range(0, len(codes), BLOCK))
     sure, right = (np.concatenate(each) for each in zip(*found, strict=True))
     return Ranking.of(sure, right, rows)
