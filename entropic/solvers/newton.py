@@ -180,13 +180,17 @@ class _Search:
         self.sweep, self.box, self.step, self.goal = sweep, box, step, goal
         self.inequality = sweep.target.loss.inequality
         self.in_memory = sweep.work.random_access
+        quick = self.in_memory and sweep.work.sweep + sweep.work.cholesky <= QUICK
+        self.quick = quick and isinstance(step, CholeskyStep)
 
     def point(self, state):
         """The point of a state, with the samples' arrays where there is memory and use for them.
 
-        Rows that are only streamed give the curvature with the read, or else take one more for it.
+        Rows that are only streamed give the curvature with the read, or else take one more for it;
+        so do rows so few that the reads themselves are what takes the time.
         """
-        box, eager = self.box, self.step.needs_curvature and not self.in_memory
+        eager = self.step.needs_curvature and (self.quick or not self.in_memory)
+        box = self.box
         kept = self.in_memory and self.step.keeps
         evaluation = self.sweep.evaluate(box.coef(state), eager, kept)
         gamma = box.slope(state) + evaluation.gradient
@@ -199,9 +203,7 @@ class _Search:
         Where a step is but a few calls it is the interpreter that takes the time: the steps that
         need no decision are then made without it.
         """
-        work = self.sweep.work
-        quick = self.in_memory and work.sweep + work.cholesky <= QUICK
-        if quick and promised is None and isinstance(self.step, CholeskyStep):
+        if self.quick and promised is None:
             sharp = self.goal * (SHARP if self.step.polishes else 1)
             rules = self.goal, sharp, ARMIJO, PROMISED, max_iter
             found = self.sweep.newton_steps(self.box, state, rules, progress.told)
