@@ -237,7 +237,7 @@ def uncertain(model, sign=1.0):
         kept = "kept aside" if control["guaranteed"] else "left out"
         basis = (
             f"; of the certain at most {control['max_error']:.3g} wrong, "
-            f"by {control['n_rows']:,.6g} rows {kept}"
+            f"by {_count(control['n_rows'])} rows {kept}"
         )
     elif "conformal_" in known:
         basis = ", by conformal sets"
@@ -260,13 +260,18 @@ def _left_out(model):
         return None
     (_, half, wrong), (_, every, all_wrong) = risk[:, [np.argmax(2 * risk[1] >= risk[1, -1]), -1]].T
     return (
-        f"{every:,.6g} rows, {all_wrong / every:.2%} of them wrong; "
-        f"of the surest {half:,.6g} {wrong / half:.2%}"
+        f"{_count(every)} rows, {all_wrong / every:.2%} of them wrong; "
+        f"of the surest {_count(half)} {wrong / half:.2%}"
     )
 
 
 def _clipped(name):
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def _count(rows):
+    """A number of rows, whole but for weights."""
+    return f"{rows:,.0f}" if rows >= 1e5 or rows == int(rows) else f"{rows:,.6g}"
 
 
 def _figure(value):
