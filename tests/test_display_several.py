@@ -108,14 +108,20 @@ def test_the_lines_of_a_histogram_are_the_scores_of_each_class(four):
     np.testing.assert_allclose(ends[:, 0], np.sort(model.band_.ravel()))
 
 
+def ends_of(span):
+    """Where an axvspan begins and ends: a rectangle, in old versions of matplotlib a polygon."""
+    if hasattr(span, "get_x"):
+        return span.get_x(), span.get_x() + span.get_width()
+    return np.ptp(span.get_xy()[:, 0]) * np.arange(2) + span.get_xy()[:, 0].min()
+
+
 def test_one_class_can_be_named(four):
     model, X, y = four
     label = model.classes_[2]
     shown = ScoreHistogramDisplay.from_estimator(model, X, y, class_label=label)
     heights = [patch.get_height() for patch in shown.ax_.patches[:80]]
     assert sum(heights[:40]) == np.sum(y != label) and sum(heights[40:]) == np.sum(y == label)
-    span = shown.ax_.patches[80]
-    np.testing.assert_allclose([span.get_x(), span.get_x() + span.get_width()], model.band_[2])
+    np.testing.assert_allclose(ends_of(shown.ax_.patches[80]), model.band_[2])
     chances = model.predict_proba(X)
     one = ReliabilityDisplay.from_estimator(model, X, y, class_label=label)
     two = ReliabilityDisplay.from_predictions(y == label, chances[:, 2])
@@ -130,8 +136,7 @@ def test_of_two_classes_either_may_be_named():
     X, y = clouds(2, 60)
     model = EntropicClassifier().fit(X, y)
     first = ScoreHistogramDisplay.from_estimator(model, X, y, class_label=model.classes_[0])
-    span = first.ax_.patches[80]
-    ends = span.get_x(), span.get_x() + span.get_width()
+    ends = ends_of(first.ax_.patches[80])
     np.testing.assert_allclose(ends, [-model.band_[1], -model.band_[0]])
     low, high = (
         ReliabilityDisplay.from_estimator(model, X, y, class_label=label, n_bins=4)

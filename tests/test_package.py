@@ -54,7 +54,7 @@ import sys
 class Blocked:
     def find_spec(self, name, *_):
         if name.partition(".")[0] in sys.argv:
-            raise ImportError(f"{name} is blocked", name=name)
+            raise ModuleNotFoundError(f"{name} is blocked", name=name)
 sys.meta_path.insert(0, Blocked())
 import entropic
 fitted = entropic.EntropicClassifier().fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])

@@ -94,7 +94,8 @@ def test_a_search_says_what_it_chose_and_its_shares_are_of_the_chosen_box():
 
 
 def test_sparse_rows_and_models_without_constant_or_names():
-    sparse = sp.random_array((80, 400), density=0.02, rng=np.random.default_rng(0), format="csr")
+    values = np.random.default_rng(0).random((80, 400))
+    sparse = sp.csr_array(np.where(values < 0.02, 50 * values, 0))
     y = sparse.sum(axis=1) > np.median(sparse.sum(axis=1))
     model = EntropicClassifier(2, fit_intercept=False).fit(sparse, y)
     frame = model.summary().to_frame()
@@ -132,12 +133,13 @@ def test_only_fitted_models_have_a_summary():
 
 
 def test_no_frame_without_pandas(monkeypatch):
-    summary = EntropicClassifier().fit(X[:50], LABELS[:50]).summary()
+    model = EntropicClassifier().fit(X[:50], LABELS[:50])
+    summary = model.summary()
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):
         summary.to_frame()
     with pytest.raises(ValueError, match="n_terms must be an integer"):
-        EntropicClassifier().fit(X[:50], LABELS[:50]).summary(-1)
+        model.summary(-1)
 
 
 def test_names_are_clipped_in_the_text_alone():

@@ -80,7 +80,8 @@ def test_plot_writes_every_display_as_png_and_svg(folder, tmp_path, capsys):
     from matplotlib.image import imread
 
     image = imread(picture)
-    assert image.shape == (1260, 2520, 4) and 0.3 < image.mean() < 0.99
+    height, width, _ = image.shape
+    assert height == 1260 and width in (2519, 2520) and 0.3 < image.mean() < 0.99
     drawing = tmp_path / "surface.svg"
     assert run("plot", folder / "table.entropic", folder / "table.csv", "--output", drawing,
                "--display", "surface", "--features", "east", "2") == 0  # fmt: skip
