@@ -102,6 +102,14 @@ cdef extern from "curvature.h" nogil:
         const rows *view, const double *factor, ptrdiff_t width, const double *weights,
         int n_threads, double *out)
 
+cdef extern from "samples.h" nogil:
+    ctypedef struct certificate_sums:
+        double squares, multipliers, residuals, least
+    int samples_certificate "IN_USE(samples_certificate)"(
+        ptrdiff_t n, const double *weights, ptrdiff_t weights_step, const double *offset,
+        ptrdiff_t offset_step, int inequality, const double *functional_margins,
+        const double *log_margins, int n_threads, certificate_sums *out)
+
 cdef extern from "threads.h" nogil:
     enum:
         MOST_THREADS
@@ -505,6 +513,23 @@ def moments(RowView view, weights, n_threads=1):
         status = sweep_moments(&view.rows, &v[0], step, total, threads, &mean[0], &variance[0])
     check(status)
     return mean.base, variance.base
+
+
+def sample_sums(target_, functional_margins, log_margins, n_threads=1):
+    cdef ptrdiff_t n = len(functional_margins)
+    cdef const double[::1] t = _vector(functional_margins, n, "functional_margins")
+    cdef const double[::1] x = _vector(log_margins, n, "log_margins")
+    cdef const double[::1] q = target_.weights, y = target_.offset
+    cdef int threads = usable(n_threads), inequality = target_.loss.inequality, status
+    cdef certificate_sums found
+    for values, name in ((target_.weights, "weights"), (target_.offset, "offset")):
+        if len(values) != 1:
+            _check_length(len(values), n, name)
+    with nogil:
+        status = samples_certificate(n, address(q), q.shape[0] != 1, address(y), y.shape[0] != 1,
+                                     inequality, address(t), address(x), threads, &found)
+    check(status)
+    return found.squares, found.multipliers, found.residuals, found.least
 
 
 def losses(double slack, bint inequality, functional_margins, weights):

@@ -1,10 +1,13 @@
 /* The arithmetic of the samples of a block. */
 #include "samples.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "exponential.h"
 #include "rows.h"
+#include "threads.h"
 
 static ALWAYS_INLINE void residuals(const samples *s, int inequality,
                                     const double *restrict margin, const double *restrict scores,
@@ -161,4 +164,65 @@ double samples_gap(const loss *l, ptrdiff_t n, const double *weights,
     loss_block(l, n, functional_margins, weights, log_margin, NULL);
     return (l->inequality ? gaps_inequality : gaps_equality)(
         l->slack, n, weights, scaled_multipliers, margin, functional_margins, log_margin);
+}
+
+enum { CHUNK = 1 << 15 };
+
+typedef struct {
+    ptrdiff_t n, weights_step, offset_step;
+    const double *weights, *offset, *functional_margins, *log_margins;
+    int inequality;
+    certificate_sums *chunks;
+} certificate_work;
+
+static void certificate_chunk(void *of, ptrdiff_t chunk, int worker)
+{
+    const certificate_work *w = of;
+    ptrdiff_t begin = chunk * CHUNK, end = begin + CHUNK < w->n ? begin + CHUNK : w->n;
+    double squares = 0, multipliers = 0, residuals = 0, least = INFINITY;
+    double margin[BLOCK_LIMIT], q[BLOCK_LIMIT], y[BLOCK_LIMIT];
+    (void)worker;
+    for (; begin < end; begin += BLOCK_LIMIT) {
+        ptrdiff_t count = end - begin < BLOCK_LIMIT ? end - begin : BLOCK_LIMIT;
+        const double *restrict t = w->functional_margins + begin;
+        const double *restrict x = w->log_margins + begin;
+        for (ptrdiff_t i = 0; i < count; i++) margin[i] = fast_exp(x[i]);
+        for (ptrdiff_t i = 0; i < count; i++) q[i] = w->weights[(begin + i) * w->weights_step];
+        for (ptrdiff_t i = 0; i < count; i++) y[i] = w->offset[(begin + i) * w->offset_step];
+#pragma omp simd reduction(+ : squares, multipliers, residuals) reduction(min : least)
+        for (ptrdiff_t i = 0; i < count; i++) {
+            double off = t[i] - margin[i], size = q[i] * fabs(x[i]);
+            double lost = y[i] == 0.0 ? 0.0 : DBL_EPSILON * (fabs(t[i]) + fabs(y[i]));
+            double score = t[i] + y[i] - lost;
+            off = w->inequality && off > 0.0 ? 0.0 : off;
+            off = q[i] > 0.0 ? off : 0.0;
+            squares += size * fabs(x[i]);
+            multipliers += size;
+            residuals += off * off;
+            least = score < least ? score : least;
+        }
+    }
+    w->chunks[chunk] = (certificate_sums){squares, multipliers, residuals, least};
+}
+
+int samples_certificate(ptrdiff_t n, const double *weights, ptrdiff_t weights_step,
+                        const double *offset, ptrdiff_t offset_step, int inequality,
+                        const double *functional_margins, const double *log_margins,
+                        int n_threads, certificate_sums *out)
+{
+    ptrdiff_t n_chunks = (n + CHUNK - 1) / CHUNK;
+    certificate_sums *chunks = calloc((size_t)n_chunks + 1, sizeof *chunks);
+    if (!chunks) return -1;
+    certificate_work w = {n,      weights_step,       offset_step, weights,
+                          offset, functional_margins, log_margins, inequality, chunks};
+    each_chunk(n_chunks, n_threads, certificate_chunk, &w);
+    *out = (certificate_sums){.least = INFINITY};
+    for (ptrdiff_t k = 0; k < n_chunks; k++) {
+        out->squares += chunks[k].squares;
+        out->multipliers += chunks[k].multipliers;
+        out->residuals += chunks[k].residuals;
+        out->least = chunks[k].least < out->least ? chunks[k].least : out->least;
+    }
+    free(chunks);
+    return 0;
 }

@@ -58,4 +58,18 @@ double samples_gap(const loss *l, ptrdiff_t n, const double *weights,
                    const double *scaled_multipliers, const double *margin,
                    const double *primal_residual);
 
+/* What a certificate needs of the samples whose multipliers are those of their margins, with slack
+ * (solvers/ending.py, SampleSums): sum q x^2 and sum q |x| with x = -ln b, the sum of the squares of
+ * t - b of samples with weight, in the inequality form where it is below 0, and the least t + y less
+ * what rounding may have added to it. */
+typedef struct {
+    double squares, multipliers, residuals, least;
+} certificate_sums;
+
+/* A step of 0 makes one weight or offset stand for all samples. Returns -1 where memory is short. */
+int samples_certificate(ptrdiff_t n, const double *weights, ptrdiff_t weights_step,
+                        const double *offset, ptrdiff_t offset_step, int inequality,
+                        const double *functional_margins, const double *log_margins,
+                        int n_threads, certificate_sums *out);
+
 #endif

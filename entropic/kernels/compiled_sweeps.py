@@ -55,3 +55,8 @@ def newton_steps(rows, design, box, target, state, rules, told):
     if view is None or seen is None:
         return None
     return _compiled.newton_steps(view, design, seen, target, state, (*rules, STRAIGHT), told)
+
+
+@functools.wraps(numpy_sweeps.sample_sums)
+def sample_sums(*arguments):
+    return _compiled.sample_sums(*arguments)

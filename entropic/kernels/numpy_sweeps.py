@@ -184,6 +184,19 @@ def newton_steps(rows, design, box, target, state, rules, told):
     return
 
 
+def sample_sums(target, functional_margins, log_margins, n_threads=1):
+    """What a certificate needs of samples with slack, in one read: nothing here, as above.
+
+    Returns
+    -------
+    squares, multipliers, residuals, least : float
+        With ``x = -log_margins``: ``sum q x^2``, ``sum q |x|``, the sum of squares of
+        ``t - exp(-x)`` (of samples with weight; in the inequality form where it is negative), and
+        the least ``t + offset`` less what rounding may have added. None where there is no compiler.
+    """
+    return
+
+
 def hessp_each(rows, problems, n_threads=1):
     """``hessp`` for each pair of Hessian weights and vector, in one read.
 

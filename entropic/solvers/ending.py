@@ -20,12 +20,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from entropic.kernels.backend import sweeps
 from entropic.rows.sweep import Evaluation
 
 from .outcome import Outcome, Status, norm
 
 EPS = np.finfo(np.float64).eps
 LARGEST = np.finfo(np.float64).max
+SMALLEST = 1e-280  # a sum of squares below this, or above its inverse, has lost some of them
 CLOSER = 1e-3  # of gap or goal: from here on a bound on rounding is worth a read of the rows
 
 
@@ -208,12 +210,12 @@ class _Point:
 
 
 def _margins(sweep, evaluation, x):
-    """Margins b, multipliers and scaled multipliers of the samples."""
+    """Log-margins ln b, multipliers and scaled multipliers of the samples."""
     log_margins = evaluation.log_margins if x is None else 0.0 - x
     x = 0.0 - evaluation.log_margins if x is None else x
     if sweep.target.loss.slack > 0:
         log_margins = evaluation.log_margins
-    return np.exp(log_margins), 0.0 + sweep.target.weights * x, x
+    return log_margins, 0.0 + sweep.target.weights * x, x
 
 
 @dataclass(frozen=True)
@@ -228,14 +230,21 @@ class SampleSums:
     x: np.ndarray | None = None
 
     def __call__(self, sweep, evaluation):
-        target, counted = sweep.target, sweep.counted
-        t, loss, implied = evaluation.functional_margins, target.loss, self.x is None
+        target, loss, implied = sweep.target, sweep.target.loss, self.x is None
+        t, log_margins = evaluation.functional_margins, evaluation.log_margins
+        if implied and loss.slack > 0:
+            found = sweeps.sample_sums(target, t, log_margins, sweep.n_threads)
+            if found is not None and SMALLEST < found[2] < 1 / SMALLEST:
+                squares, total, residuals, least = found
+                return (np.array([squares, total, math.sqrt(residuals), 0.0, 0.0, least]),)
+        counted = sweep.counted
 
         def of_counted(values):
             return values if len(target.weights) == 1 else np.where(counted, values, 0.0)
 
         with np.errstate(over="ignore", invalid="ignore"):
-            margins, multipliers, x = _margins(sweep, evaluation, self.x)
+            log_margins, multipliers, x = _margins(sweep, evaluation, self.x)
+            margins = np.exp(log_margins)
             off = of_counted(t - margins)
             objective = charged = 0.0
             if loss.slack == 0:
@@ -267,8 +276,8 @@ class RoundingSums:
     def __call__(self, sweep, evaluation):
         target, slack = sweep.target, sweep.target.loss.slack
         with np.errstate(over="ignore", invalid="ignore"):
-            margins, multipliers, _ = _margins(sweep, evaluation, self.x)
-            multipliers = np.abs(multipliers)
+            log_margins, multipliers, _ = _margins(sweep, evaluation, self.x)
+            margins, multipliers = np.exp(log_margins), np.abs(multipliers)
             coef = np.abs(evaluation.coef)
             by_sample, by_column = sweep.design.absolute_products(coef, multipliers)
             moved = EPS * (by_sample + np.abs(target.offset))
@@ -310,10 +319,10 @@ def conclude(goal, ending):
         status = Status.MAX_ITER
     else:
         status = Status.PRECISION
-    history, margins, multipliers = ending.history, None, None
+    history, log_margins, multipliers = ending.history, None, None
     if evaluation.log_margins is not None:
         with np.errstate(over="ignore", invalid="ignore"):
-            margins, multipliers, _ = _margins(sweep, evaluation, x)
+            log_margins, multipliers, _ = _margins(sweep, evaluation, x)
     if x is None and history["gap"]:
         history["gap"][-1] = certificate.dual_gap
     if x is not None and goal.exact:
@@ -328,7 +337,7 @@ def conclude(goal, ending):
         )
     return Outcome(
         coef=evaluation.coef,
-        margins=margins,
+        log_margins=log_margins,
         multipliers=multipliers,
         objective=certificate.objective,
         dual_gap=certificate.dual_gap,

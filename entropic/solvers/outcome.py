@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
@@ -32,6 +33,8 @@ class Outcome:
     ----------
     coef : array of shape (n_features,)
         Minimiser w, in the units of the design.
+    log_margins : array of shape (n_samples,)
+        ln b.
     margins : array of shape (n_samples,)
         b, always positive; may underflow to 0 where ``multipliers`` exceeds about 745.
     multipliers : array of shape (n_samples,)
@@ -68,7 +71,7 @@ class Outcome:
     """
 
     coef: np.ndarray
-    margins: np.ndarray = field(repr=False)
+    log_margins: np.ndarray = field(repr=False)
     multipliers: np.ndarray = field(repr=False)
     objective: float
     dual_gap: float
@@ -83,6 +86,11 @@ class Outcome:
     separation: float = float("nan")
     evaluation: Evaluation | None = field(default=None, repr=False)
     margin_bound: float = float("nan")
+
+    @cached_property
+    def margins(self) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return np.exp(self.log_margins)
 
     @property
     def converged(self) -> bool:

@@ -6,6 +6,7 @@ import certificate
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
@@ -13,12 +14,13 @@ from entropic import solve
 from entropic.features.design import Design
 from entropic.features.monomials import Monomials
 from entropic.features.scaling import design_of
+from entropic.kernels.backend import sweeps
 from entropic.kernels.box import Box
 from entropic.kernels.loss import Loss
 from entropic.rows import rows_of
-from entropic.rows.sweep import Sweep
+from entropic.rows.sweep import Evaluation, Sweep
 from entropic.rows.target import Target
-from entropic.solvers.ending import Ending, Goal, conclude
+from entropic.solvers.ending import Ending, Goal, SampleSums, conclude
 from entropic.solvers.newton import newton
 from entropic.solvers.newton_steps import choose_step
 from entropic.solvers.outcome import Status
@@ -190,3 +192,24 @@ def test_evaluations_do_not_change():
         np.testing.assert_array_equal(getattr(evaluation, name), value)
     with pytest.raises(AttributeError):
         evaluation.value = 0.0
+
+
+@pytest.mark.parametrize("n_samples", [1, 7, 1024, 100_001])
+@pytest.mark.parametrize("inequality", [False, True])
+@pytest.mark.parametrize("drawn", [False, True])
+def test_sums_over_samples_are_those_of_numpy(monkeypatch, n_samples, inequality, drawn):
+    rng = np.random.default_rng(n_samples)
+    t, loss = 2 * rng.normal(size=n_samples), Loss(0.5, inequality)
+    weights = np.append(1.0, rng.integers(0, 3, n_samples - 1)) if drawn else 2.0
+    offset = rng.normal(size=n_samples) * (rng.random(n_samples) < 0.5) if drawn else 0.0
+    target = Target.of(loss, 1, weights, offset)
+    evaluation = Evaluation(
+        np.zeros(1), 0.0, np.zeros(1), functional_margins=t, log_margins=loss.log_margin(t)
+    )
+    found = []
+    for n_threads in (1, 2, 3):
+        sweep = Sweep(Design(rows_of(np.zeros((n_samples, 1)))), target, n_threads)
+        found.append(SampleSums()(sweep, evaluation)[0])
+    assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+    monkeypatch.setattr(sweeps, "sample_sums", lambda *_: None)
+    assert_allclose(found[0], SampleSums()(sweep, evaluation)[0], rtol=1e-13)
