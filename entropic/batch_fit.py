@@ -11,6 +11,7 @@ from .features.monomials import Monomials
 from .features.parted import Found, PartedRows
 from .features.scaling import recipe_of
 from .features.splines import LinearSplines
+from .fitting import FittingMixin
 from .kernels.library_threads import one_library_thread
 from .kernels.loss import Loss
 from .one_against_rest import Watch, side_by_side
@@ -20,7 +21,6 @@ from .rows.journal import Journal
 from .rows.parts import LocalParts, PartedSweep, SharedParts, SharedPasses, Totals, View
 from .rows.stream import Batches, sample_of
 from .rows.survey import Survey
-from .solvers.problem import minimise
 from .solvers.spectral import RULES
 from .uncertainty.error_control import left_out_risk
 from .uncertainty.parted import LeftOutOfParts, LeftOutSureness, observation_of, observed
@@ -33,7 +33,7 @@ BESIDE = ("n_jobs", "verbose", "callback", "warm_start")
 SAMPLE_ROWS, SAMPLE_ENTRIES = 20_000, 20_000_000
 
 
-class BatchFitMixin:
+class BatchFitMixin(FittingMixin):
     """``fit_batches`` for a classifier with the parameters of EntropicClassifier."""
 
     def fit_batches(self, batches, classes=None, checkpoint=None):
@@ -146,15 +146,8 @@ class BatchFitMixin:
             rows = parts if ask is None else SharedParts(ask)
             own = replace(view, positive=places[number])
             sweep = PartedSweep(rows, own, totals, design, work)
-            outcome = minimise(
-                sweep,
-                box,
-                solver=self.solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                start=starts[number],
-                callback=watch.of(places[number], ask),
-            )
+            callback = watch.of(places[number], ask)
+            outcome = self._minimise(sweep, box, starts[number], callback)
             learned = LeftOutOfParts.of(sweep, box, outcome, found, self.leave_one_out)
             return replace(outcome, evaluation=None), learned
 

@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-import copy
-import logging
-import warnings
-from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import checks
 from .batch_fit import BatchFitMixin
-from .features.monomials import Monomials
-from .features.scaling import design_of
-from .features.splines import LinearSplines
 from .importance import Coefficients, feature_importances
-from .kernels.backend import Box
 from .kernels.library_threads import one_library_thread
-from .kernels.loss import Loss
 from .kernels.threads import effective_threads
-from .model_format import save, stored
-from .one_against_rest import Watch, side_by_side
-from .progress import CallbackSupportMixin, described, fit_task, has_callbacks, log, step_task
+from .memory_fit import READING, MemoryFitMixin
+from .model_format import stored
+from .progress import CallbackSupportMixin, fit_task
 from .rollback import all_or_nothing
-from .rows.lockstep import SharedKernels, SharedReads
-from .rows.sweep import Reads, Sweep, sweeps
-from .rows.target import Target
-from .solvers.outcome import Status
-from .solvers.problem import minimise
-from .solvers.spectral import RULES
+from .rows.sweep import sweeps
+from .saving import SavingMixin
 from .summary import summary_of
 from .uncertainty.leave_one_out import LeftOut
 from .uncertainty.mixin import UncertaintyMixin
-from .uncertainty.several import class_scores, problems_of
-
-# What scikit-learn is asked to check of X; types and finiteness are checked here, where the
-# message can name the place and where no wider copy is made than the values need.
-_READING = dict(accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+from .uncertainty.several import class_scores
 
 
 @cache
@@ -58,7 +38,13 @@ def _documentation():
 
 @stored("EntropicClassifier")
 class EntropicClassifier(
-    BatchFitMixin, UncertaintyMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+    MemoryFitMixin,
+    BatchFitMixin,
+    SavingMixin,
+    UncertaintyMixin,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Separate classes by the hyperplane or polynomial surface of least entropy.
 
@@ -282,238 +268,6 @@ class EntropicClassifier(
             self._learn_uncertainty(learned, codes, sample_weight)
         return self
 
-    def _prepare(self, X, y, sample_weight, by_moments=False):
-        """Checked rows, the place of each one's class in ``classes_``, and their weights.
-
-        With ``by_moments`` numbers that are not finite are left to the moments to find, where the
-        columns are standardised: that saves a read of them.
-        """
-        self._check_parameters()
-        X, y = self._check_training_data(X, y, by_moments)
-        self.classes_, codes = self._encode(y)
-        return X, codes, self._weights(codes, sample_weight, X.shape[0])
-
-    def _fit_each(self, design, codes, weights, starts, callback, learn):
-        """Separate the rows of ``classes_[1]`` from the others, or of each class from the rest.
-
-        Several problems read the rows together; those of the spectral solvers, which keep to
-        themselves in compiled code, one after the other.
-
-        Parameters
-        ----------
-        design : Design
-        codes : int array of shape (n_samples,)
-            The place of each row's class.
-        weights : array of shape (n_samples,) or (1,)
-        starts : sequence
-            A state to start from, or None, for each problem.
-        callback : callable or None
-        learn : callable
-            From ``(sweep, box, outcome, positive)`` of a problem to what is to be kept of it.
-
-        Returns
-        -------
-        fits : list of (Outcome, what ``learn`` returned)
-        n_sweeps : float
-            Reads of all rows.
-        """
-        places = problems_of(self.classes_)
-        watch = Watch(callback, self.classes_)
-
-        def fit_one(number, ask=None):
-            positive = codes == places[number]
-            options = dict(start=starts[number], callback=watch.of(places[number], ask))
-            options["kernels"] = sweeps if ask is None else SharedKernels(ask)
-            sweep, box, outcome = self._solve(design, positive, weights, **options)
-            # the evaluation is of no use without the sweep, and large
-            return replace(outcome, evaluation=None), learn(sweep, box, outcome, positive)
-
-        if len(places) == 1 or self.solver in RULES:
-            fits = [fit_one(number) for number in range(len(places))]
-            return fits, sum(outcome.n_sweeps for outcome, _ in fits)
-        reads = Reads()
-        answer = SharedReads(sweeps, reads, design.n_samples)
-        n_awake = effective_threads(self.n_jobs, design.rows.n_entries)
-        return side_by_side(len(places), fit_one, answer, n_awake), reads.count
-
-    def _solve(self, design, positive, weights, start=None, callback=None, kernels=sweeps):
-        """Minimise the entropy for a design: the sweep at the optimum, the box, the outcome."""
-        loss = Loss(float(self.slack), self.constraint == "inequality")
-        sweep = Sweep(
-            design,
-            Target.of(loss, 2 * positive.view(np.int8) - 1, weights, self.margin),
-            effective_threads(self.n_jobs, design.rows.n_entries),
-            kernels,
-        )
-        box = self._box(design.rows.n_columns)
-        outcome = minimise(
-            sweep,
-            box,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            start=start,
-            callback=callback,
-        )
-        return sweep, box, outcome
-
-    def _check_parameters(self):
-        checks.check_count(self.degree, "degree")
-        checks.check_n_knots(self.n_knots, self.monotonic_cst)
-        for name in ("bound", "C"):
-            checks.check_number(getattr(self, name), name, 0.0, above=True)
-        checks.check_number(1 / float(self.C), "1/C", 0.0, above=True)
-        checks.check_number(4 * float(self.bound), "4 * bound")
-        checks.check_number(self.margin, "margin")
-        for name in ("interaction_only", "fit_intercept", "leave_one_out", "warm_start"):
-            checks.check_flag(getattr(self, name), name)
-        checks.check_flag(self.standardize, "standardize", "auto")
-        checks.check_share(self.certainty, "certainty")
-        if not isinstance(self.verbose, (bool, np.bool_)):  # True is 1
-            checks.check_number(self.verbose, "verbose", 0.0)
-        checks.check_workers(self.n_jobs)
-        checks.check_callback(self.callback)
-        checks.check_solver_options(
-            self.constraint,
-            self.slack,
-            self.solver,
-            self.tol,
-            self.max_iter,
-            1 / float(self.C),
-        )
-
-    def _check_training_data(self, X, y, by_moments=False):
-        checks.check_container(X, "X")
-        checks.check_labels(y)
-        X, y = validate_data(self, X, y, **_READING)
-        if by_moments and not sp.issparse(X) and self.standardize:
-            return checks.as_float(X, "X"), y
-        return self._numbers(X), y
-
-    def _numbers(self, X):
-        X = checks.as_float(X, "X")
-        checks.check_finite(X, "X", getattr(self, "feature_names_in_", None))
-        return X
-
-    def _encode(self, y):
-        found = checks.two_labels(y)
-        if found is not None:
-            return found
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has 1 class, {classes[0]!s}; give rows of at least two.")
-        return classes, codes
-
-    def _weights(self, codes, sample_weight, n_samples):
-        weights = checks.check_per_sample(
-            sample_weight, n_samples, "sample_weight", default=1.0, sign=True
-        )
-        if len(weights) == 1 and self.class_weight is None:
-            return weights
-        shares = np.bincount(codes, np.broadcast_to(weights, n_samples), len(self.classes_))
-        factors = checks.check_class_weight(self.class_weight, self.classes_, shares)
-        return weights if np.all(factors == 1) else weights * factors[codes]
-
-    def _design(self, X, weights):
-        scaled = not sp.issparse(X) if self.standardize == "auto" else self.standardize
-        self.monomials_ = Monomials(self.degree, interaction_only=self.interaction_only)
-        names = getattr(self, "feature_names_in_", None)
-        self.splines_ = LinearSplines.of(X, weights, self.n_knots) if self.n_knots else None
-        if self.splines_ is not None:
-            X, names = self.splines_.transform(X), self.splines_.names(names)
-        if names is not None:
-            self.monomials_.feature_names_in_ = names
-        return design_of(
-            X,
-            weights,
-            self.monomials_,
-            scaled=scaled,
-            constant=self.fit_intercept,
-            n_jobs=self.n_jobs,
-            names=names,
-        )
-
-    def _box(self, n_columns):
-        width, constant_width = self._half_widths()
-        upper = np.full(n_columns + bool(self.fit_intercept), width)
-        if self.fit_intercept:
-            upper[-1] = constant_width
-        lower = -upper
-        if self.monotonic_cst is not None:
-            direction = checks.check_directions(
-                self.monotonic_cst, n_columns, self.degree, len(self.classes_)
-            )
-            lower[:n_columns][direction > 0] = 0.0
-            upper[:n_columns][direction < 0] = 0.0
-        return Box(lower, upper, 1 / float(self.C))
-
-    def _half_widths(self):
-        """Of the box: for a coefficient, and for the constant."""
-        return float(self.bound), 4 * max(1.0, float(self.bound))
-
-    def _starts(self, n_features):
-        """States to start from, of each problem."""
-        shape = len(problems_of(self.classes_)), n_features
-        states = getattr(self, "_states", None) if self.warm_start else None
-        return states if states is not None and states.shape == shape else [None] * shape[0]
-
-    def _watcher(self):
-        """What is to be called with the figures of each step; None where nobody wants them."""
-        wanted = self.verbose or self.callback is not None or log.isEnabledFor(logging.DEBUG)
-        return self._watch if wanted or has_callbacks(self) else None
-
-    def _watch(self, figures):
-        """Show a step's figures when asked to, and pass them on."""
-        name = type(self).__name__
-        if self.verbose:
-            print(f"[{name}] {described(figures)}")
-        if log.isEnabledFor(logging.DEBUG):
-            log.debug("%s: %s", name, described(figures))
-        stop = step_task(self, "step")
-        return bool(self.callback is not None and self.callback(figures)) or stop
-
-    def _keep(self, outcomes, design):
-        scaled = np.array([outcome.coef for outcome in outcomes])
-        coef = design.matrix_to_rows(scaled.T).T
-        if design.rows.centre is not None:
-            coef[:, -1] -= coef[:, :-1] @ design.rows.centre
-        self.coef_, self.intercept_ = coef[:, :-1].copy(), coef[:, -1].copy()
-        if not self.fit_intercept:
-            scaled = np.append(scaled, np.zeros((len(scaled), 1)), axis=1)
-        self.scaled_coef_, self.scaled_intercept_ = scaled[:, :-1], scaled[:, -1].copy()
-        self._states = np.array([outcome.state for outcome in outcomes])
-        for name in ("multipliers", "dual_gap", "residual_norm", "objective", "n_iter"):
-            values = [getattr(outcome, name) for outcome in outcomes]
-            setattr(self, f"{name}_", self._stacked(values) if values[0] is not None else None)
-        status = [str(outcome.status) for outcome in outcomes]
-        histories = [outcome.history for outcome in outcomes]
-        self.status_, self.history_ = status, histories
-        if len(outcomes) == 1:
-            self.status_, self.history_ = status[0], histories[0]
-        self.converged_ = all(outcome.converged for outcome in outcomes)
-        log.info(
-            "%s: %s in %s steps, duality gap %.3g",
-            type(self).__name__,
-            ", ".join(dict.fromkeys(status)),
-            np.max(self.n_iter_),
-            np.max(self.dual_gap_),
-        )
-        failed = [
-            (place, outcome)
-            for place, outcome in enumerate(outcomes)
-            if outcome.status not in (Status.CONVERGED, Status.INTERRUPTED)
-        ]
-        if failed:
-            place, outcome = failed[0]
-            message = outcome.message
-            if len(outcomes) > 1:
-                message = (
-                    f"{len(failed)} of {len(outcomes)} classes against the rest did not converge; "
-                    f"of {self.classes_[place]!s}: {message}"
-                )
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
-
     # ------------------------------------------------------------- prediction
 
     def decision_function(self, X):
@@ -525,7 +279,7 @@ class EntropicClassifier(
         """
         check_is_fitted(self)
         checks.check_container(X, "X")
-        X = self._numbers(validate_data(self, X, reset=False, **_READING))
+        X = self._numbers(validate_data(self, X, reset=False, **READING))
         rows = self.monomials_.rows(X if self.splines_ is None else self.splines_.transform(X))
         coef = np.column_stack([self.coef_, self.intercept_])
         n_threads = effective_threads(self.n_jobs, rows.n_entries)
@@ -568,71 +322,3 @@ class EntropicClassifier(
         check_is_fitted(self)
         checks.check_count(n_terms, "n_terms", 0)
         return summary_of(self, n_terms)
-
-    # ------------------------------------------------------------------- disk
-
-    def save(self, path):
-        """Write the fitted classifier to a file that holds no code and no pickle.
-
-        :func:`entropic.load_model` reads it back; its predictions are the same bit by bit. The
-        file is written whole or not at all. The callback is not kept.
-
-        Parameters
-        ----------
-        path : str or path-like
-
-        Raises
-        ------
-        ValueError
-            If the place cannot be written to, or a parameter is no plain data.
-        """
-        check_is_fitted(self)
-        getattr(self, "left_out_risk_", None)  # counts it, where that has not been done yet
-        kept = copy.copy(self)
-        kept.callback = None  # code; predictions do not need it
-        vars(kept).pop("_skl_callbacks", None)
-        save(kept, path)
-
-    def _check_loaded(self):
-        """Refuse fitted attributes, as of a file, that do not fit each other.
-
-        Parameters that are newer than the file take their defaults.
-        """
-        for name, value in type(self)().get_params().items():
-            vars(self).setdefault(name, value)
-        self._check_parameters()
-        vars(self).setdefault("splines_", None)
-        n_features, classes, names = (
-            vars(self).get(name) for name in ("n_features_in_", "classes_", "feature_names_in_")
-        )
-        if type(n_features) is not int or n_features < 1:
-            raise ValueError("its number of features is damaged")
-        if not checks.is_array(classes, "biufOUmM", None) or len(classes) < 2:
-            raise ValueError("its classes are no labels")
-        n_problems = len(problems_of(classes))
-        if not checks.is_array(self.coef_, "f", n_problems, None) or not checks.is_array(
-            self.intercept_, "f", n_problems
-        ):
-            raise ValueError("its coefficients have the wrong shape")
-        for name in ("scaled_coef_", "scaled_intercept_"):
-            own, like = vars(self).get(name), getattr(self, name.removeprefix("scaled_"))
-            if own is not None and not checks.is_array(own, "f", *like.shape):
-                raise ValueError(f"its {name} has the wrong shape")
-        if names is not None and not checks.is_array(names, "O", n_features):
-            raise ValueError("its names of features are damaged")
-        if type(self.monomials_) is not Monomials:
-            raise ValueError("its monomials are of another type")
-        n_columns = n_features
-        if self.splines_ is not None:
-            if type(self.splines_) is not LinearSplines:
-                raise ValueError("its splines are of another type")
-            self.splines_.check(n_features)
-            n_columns = self.splines_.n_columns
-        self.monomials_.check(n_columns, self.coef_.shape[1])
-        scores = self.decision_function(sp.csr_array((1, n_features)))
-        if not np.isfinite(scores).all():
-            raise ValueError("its coefficients are not finite")
-        self._check_loaded_uncertainty()
-        preprocessing = getattr(self, "preprocessing_", None)
-        if preprocessing is not None:
-            preprocessing.check(self)

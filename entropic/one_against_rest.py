@@ -45,7 +45,7 @@ class Watch:
         self.callback, self.labels, self.stopped = callback, classes.tolist(), False
 
     def of(self, place, ask):
-        """The callback of one problem, of several by what takes its requests."""
+        """The callback of one problem; of those in step, by what takes their requests."""
         if len(self.labels) == 2 or self.callback is None:
             return self.callback
 
@@ -54,4 +54,4 @@ class Watch:
                 self.stopped = bool(self.callback({"class": self.labels[place], **figures}))
             return self.stopped
 
-        return lambda figures: ask(Call(told, figures))
+        return told if ask is None else lambda figures: ask(Call(told, figures))

@@ -70,7 +70,9 @@ def test_scikit_learns_wrapper_finds_the_same():
 
 
 def test_rows_are_read_for_all_classes_at_once():
-    X, y = clouds(10)
+    X, y = clouds(
+        10, n_samples=20_000, n_features=60, spread=9.0
+    )  # too large for a compiled run of steps
     model = EntropicClassifier(leave_one_out=False)
     together = EntropicClassifier(**model.get_params()).fit(X, y)
     sweeps = [single.n_sweeps_ for single in one_by_one(model, X, y)]
@@ -338,12 +340,14 @@ def test_a_model_file_that_does_not_fit_itself(name, spoil, tmp_path):
         load_model(tmp_path / "model")
 
 
-def test_a_callback_is_told_of_which_class_and_stops_all():
+@pytest.mark.parametrize("solver", ["auto", "spectral"])
+def test_a_callback_is_told_of_which_class_and_stops_all(solver):
     X, y = clouds(3, 200)
     told = []
-    EntropicClassifier(callback=lambda figures: told.append(figures["class"])).fit(X, y)
+    model = EntropicClassifier(solver=solver)
+    model.set_params(callback=lambda figures: told.append(figures["class"])).fit(X, y)
     assert set(told) == set(y)
-    model = EntropicClassifier(callback=lambda figures: figures["iteration"] >= 1).fit(X, y)
+    model.set_params(callback=lambda figures: figures["iteration"] >= 1).fit(X, y)
     assert set(model.status_) == {"interrupted"} and not model.converged_
 
 

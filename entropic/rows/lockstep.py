@@ -14,6 +14,8 @@ import threading
 from dataclasses import dataclass
 from queue import SimpleQueue
 
+LATER = object()  # in place of an answer: the request is made again with the next ones
+
 
 class Abandoned(BaseException):
     """Ends a solver that nobody waits for any more."""
@@ -72,8 +74,8 @@ def in_lockstep(bodies, answer, n_awake=1):
     bodies : list of callables
         Each is called with ``ask``, which takes a request and returns its answer.
     answer : callable
-        From a list of requests, in the order of the bodies, to the list of their answers. Those
-        of type :class:`Call` are called instead.
+        From a list of requests, in the order of the bodies, to the list of their answers, of which
+        some, not all, may be ``LATER``. Requests of type :class:`Call` are called instead.
     n_awake : int
         How many bodies run at once.
 
@@ -95,7 +97,9 @@ def in_lockstep(bodies, answer, n_awake=1):
             woken = [course for course in going if isinstance(course.request, Call)]
             answers = [course.request() for course in woken]
             if going and not woken:
-                woken, answers = going, answer([course.request for course in going])
+                found = answer([course.request for course in going])
+                now = [place for place, each in enumerate(found) if each is not LATER]
+                woken, answers = [going[place] for place in now], [found[place] for place in now]
     finally:
         for course in courses:
             course.answers.put(Abandoned)
@@ -124,10 +128,12 @@ class SharedKernels:
     ----------
     ask : callable
         Of :func:`in_lockstep`.
+    shared : SharedReads
+        Answers the requests.
     """
 
-    def __init__(self, ask):
-        self.ask = ask
+    def __init__(self, ask, shared):
+        self.ask, self.newton_steps = ask, shared.newton_steps
 
     def evaluate(self, rows, coef, target, curvature, n_threads, *kept):
         kept = kept or (None, None, None)
@@ -139,6 +145,9 @@ class SharedKernels:
 
 class SharedReads:
     """Answers requests of :class:`SharedKernels`, of one kind and of the same rows together.
+
+    While some ask for evaluations, the others wait: who is done with the steps that take only
+    these asks for a curvature, and once all do, one read serves them.
 
     Parameters
     ----------
@@ -152,12 +161,25 @@ class SharedReads:
 
     def __init__(self, kernels, reads, n_samples):
         self.kernels, self.reads, self.n_samples = kernels, reads, max(1, n_samples)
+        self.counting = threading.Lock()
+
+    def newton_steps(self, rows, *arguments):
+        """Each solver's own: of a small problem it is the steps that take time, not the reads."""
+        found = self.kernels.newton_steps(rows, *arguments)
+        if found is not None:
+            *_, n_reads, _ = found
+            with self.counting:
+                self.reads.count += n_reads * rows.n_samples / self.n_samples
+        return found
 
     def __call__(self, requests):
-        answers, groups = [None] * len(requests), {}
+        answers, groups = [LATER] * len(requests), {}
         for place, (name, rows, _) in enumerate(requests):
             groups.setdefault((name, id(rows)), []).append(place)
+        first, _ = max(groups, key=lambda key: (key[0] == "evaluate", len(groups[key])))
         for (name, _), places in groups.items():
+            if name != first:
+                continue
             _, rows, _ = requests[places[0]]
             asked = [requests[place][2] for place in places]
             self.reads.count += rows.n_samples / self.n_samples

@@ -246,10 +246,11 @@ class Several:
         design = self.tasks[0].view.recipe.design(part.X)
 
         def done(task, ask):
-            return task.of_sweep(task.view.sweep(part, design, SharedKernels(ask)))
+            return task.of_sweep(task.view.sweep(part, design, SharedKernels(ask, answer)))
 
         bodies = [partial(done, task) for task in self.tasks]
-        found = in_lockstep(bodies, SharedReads(sweeps, Reads(), design.n_samples))
+        answer = SharedReads(sweeps, Reads(), design.n_samples)
+        found = in_lockstep(bodies, answer)
         return np.array([len(each) for each in found]), *chain(*found)
 
     def join(self, one, other):

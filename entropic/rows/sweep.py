@@ -243,12 +243,11 @@ class Sweep:
         polished : bool
             Whether the last step began at the goal.
 
-        Or None, where there are none, or several solvers share the reads.
+        Or None, where there are none.
         """
-        if self.kernels is not sweeps:
-            return None
         design = self.design.mean, self.design.scale, self.design.constant
-        found = sweeps.newton_steps(self.design.rows, design, box, self.target, state, rules, told)
+        problem = self.design.rows, design, box, self.target, state
+        found = self.kernels.newton_steps(*problem, rules, told)
         if found is None:
             return None
         state, coef, gradient, curvature, kept, at, n_steps, n_reads, polished = found

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from entropic.rows.lockstep import Call, in_lockstep
+from entropic.rows.lockstep import LATER, Call, in_lockstep
 
 pytestmark = pytest.mark.backend_free
 
@@ -65,6 +65,22 @@ def test_calls_are_made_in_the_waiting_thread_in_the_order_of_the_bodies_before_
     bodies = [lambda ask, n=n: body(n, ask) for n in range(3)]
     assert in_lockstep(bodies, answer, n_awake) == [[0, 0], [1], [-2, 2]]
     assert seen == [0, 2, [0, 1, 2]]
+
+
+def test_some_requests_may_wait_for_later_ones():
+    asked = []
+
+    def answer(requests):
+        asked.append(requests)
+        least = min(step for _, step in requests)
+        return [step if step == least else LATER for _, step in requests]
+
+    def body(n, ask):
+        return [ask((n, step)) for step in range(n, 3)]
+
+    bodies = [lambda ask, n=n: body(n, ask) for n in range(3)]
+    assert in_lockstep(bodies, answer) == [[0, 1, 2], [1, 2], [2]]
+    assert asked == [[(0, 0), (1, 1), (2, 2)], [(0, 1), (1, 1), (2, 2)], [(0, 2), (1, 2), (2, 2)]]
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
