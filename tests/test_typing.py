@@ -1,5 +1,6 @@
 """The types of the public face: complete, those of the code, and enough for a strict user."""
 
+import ast
 import dataclasses
 import inspect
 import re
@@ -9,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from entropic.kernels import backend
 
 ROOT = Path(__file__).parent.parent
 STUBS = [
@@ -51,6 +54,17 @@ def test_public_functions_without_a_stub_are_annotated():
             ]
         bare += [f"{name}: {f.__name__}, {each}" for f in functions for each in unannotated(f)]
     assert not bare
+
+
+@pytest.mark.skipif(backend.name != "compiled", reason="the compiled kernels were not built")
+def test_every_compiled_function_has_types():
+    compiled = import_module("entropic.kernels._compiled")
+    stub = ast.parse((ROOT / "entropic/kernels/_compiled.pyi").read_text())
+    typed = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
+    kind = type(compiled.scores)
+    assert typed == {name for name, value in vars(compiled).items() if type(value) is kind} - {
+        name for name in vars(compiled) if name.startswith("__")
+    }
 
 
 def run_mypy(*arguments):

@@ -93,3 +93,12 @@ def iterate(
     n_threads: int = 1,
     callback: Callable[..., Any] | None = None,
 ) -> dict[str, Any]: ...
+def newton_steps(
+    view: RowView,
+    design: tuple[Floats | None, Floats | None, bool],
+    box: BoxView,
+    target_: Any,
+    state: ArrayLike,
+    rules: tuple[Any, ...],
+    told: Callable[..., Any],
+) -> tuple[Any, ...] | None: ...
