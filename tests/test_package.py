@@ -3,6 +3,7 @@
 import ast
 import io
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -37,6 +38,17 @@ def test_every_public_name_is_there():
 
 def test_the_version_is_the_distributions():
     assert entropic.__version__ == version("entropic-classifier")
+
+
+def test_the_pages_name_the_version():
+    root = Path(__file__).parent.parent
+    if not (root / "CITATION.cff").exists():
+        pytest.skip("no pages beside the tests")
+    changes = re.findall(r"^## \[(.+?)\](?: - (.+))?$", (root / "CHANGELOG.md").read_text(), re.M)
+    [latest, *_] = [entry for entry in changes if entry[0] != "Unreleased"]
+    cited = dict(re.findall(r"^([\w-]+): (.+)$", (root / "CITATION.cff").read_text(), re.M))
+    assert latest == (entropic.__version__, cited["date-released"])
+    assert cited["version"] == entropic.__version__
 
 
 LOADED = """
