@@ -106,7 +106,7 @@ class ArffFile(TypedFile):
             place = "" if isinstance(error, arff.BadAttributeType) else f", line {number}"
             raise ValueError(f"{self.name}{place}: {reason}; mend the line.") from None
 
-    def batches(self, columns):
+    def batches(self, columns, whole=False):
         """The rows as record batches of columns of NUMBER or TEXT; see ``TypedFile``."""
         schema, n_rows = pa.schema(columns.items()), 0
         positions = [self.names.index(name) for name in columns]

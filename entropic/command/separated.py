@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 import mmap
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from .cells import clean, spellings_of_nothing, unique_names
 from .columns import NUMBER, TEXT, read_off
 from .dialect import WHITESPACE, encoding_of
 
-_BLOCK, _ROWS = 1 << 20, 1 << 14
+_BLOCK, _ROWS = 1 << 22, 1 << 14
 
 
 class Reread(Exception):
@@ -81,7 +82,7 @@ class SeparatedFile:
 
     # ----------------------------------------------------------------- reading
 
-    def batches(self, columns):
+    def batches(self, columns, whole=False):
         """The rows as record batches, in bounded memory.
 
         Parameters
@@ -89,6 +90,9 @@ class SeparatedFile:
         columns : dict of str to arrow type
             TEXT, or NUMBER, which a batch has where all of its cells are plain numbers or missing;
             else it has TEXT.
+        whole : bool
+            Whether all of them will be kept, so that memory need not be bounded: Arrow reads
+            on all cores then.
 
         Raises
         ------
@@ -105,7 +109,7 @@ class SeparatedFile:
         n_rows = 0
         try:
             with self.content.guarded():
-                cut = self._without_blank_end(self._cut(columns))
+                cut = self._without_blank_end(self._cut(columns, whole))
                 for batch in _side_by_side(converted, cut):
                     n_rows += batch.num_rows
                     yield batch
@@ -127,7 +131,7 @@ class SeparatedFile:
             return cells
         return read_off(cells, self.dialect.decimal, self._nothing)
 
-    def _cut(self, columns):
+    def _cut(self, columns, whole):
         """Batches of some columns, as text or as plain numbers."""
         names = list(columns)
         if self._strict:
@@ -138,7 +142,7 @@ class SeparatedFile:
                 arrays = [pa.array(cells[position]).dictionary_encode() for position in positions]
                 yield pa.record_batch(arrays, names=names)
             return
-        yield from pacsv.open_csv(
+        arguments = (
             self.content.path if self.content.is_plain else self.content.open(),
             pacsv.ReadOptions(
                 column_names=self.names,
@@ -146,11 +150,7 @@ class SeparatedFile:
                 block_size=self._block,
                 encoding=self.dialect.encoding,
             ),
-            pacsv.ParseOptions(
-                delimiter=self.dialect.separator,
-                quote_char=self.dialect.quote,
-                newlines_in_values=self._has_quotes,
-            ),
+            pacsv.ParseOptions(delimiter=self.dialect.separator, quote_char=self.dialect.quote),
             pacsv.ConvertOptions(
                 include_columns=names,
                 column_types={
@@ -160,9 +160,14 @@ class SeparatedFile:
                 decimal_point=self.dialect.decimal or ".",
             ),
         )
+        if whole:
+            yield from pacsv.read_csv(*arguments).to_batches()
+        else:
+            yield from pacsv.open_csv(*arguments)
 
-    @property
+    @functools.cached_property
     def _has_quotes(self):
+        """Whether there may be quotations; Arrow refuses most of those that hold ends of lines."""
         if not self.content.is_plain:
             return True
         with self.content.open() as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
@@ -219,11 +224,16 @@ class SeparatedFile:
         """Where quotations may have swallowed lines, let the strict reader go over the rows."""
         if self._strict or not (self._has_quotes or len(self.names) == 1):
             return
-        lines, tail = 0, b""
-        with self.content.open() as stream:
+        tail = b""
+
+        def chunks(stream):
+            nonlocal tail
             while chunk := stream.read(_BLOCK):
-                lines += np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
                 tail = chunk if len(chunk) > len(tail) else tail[len(chunk) :] + chunk
+                yield chunk
+
+        with self.content.open() as stream:
+            lines = sum(_side_by_side(_ends_of_lines, chunks(stream)))
         lines += not tail.endswith(b"\n")
         if len(self.names) == 1 and lines > n_rows + self._skipped:
             blank = lines - n_rows - self._skipped
@@ -276,6 +286,10 @@ def _side_by_side(function, values):
                 yield ready.popleft().result()
         while ready:
             yield ready.popleft().result()
+
+
+def _ends_of_lines(text):
+    return np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
 
 
 def _blank_end(batch):

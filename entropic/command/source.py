@@ -287,7 +287,7 @@ class Source:
                 for file in self.files:
                     n_rows = 0
                     parts.append([])
-                    for batch in file.batches(asked):
+                    for batch in file.batches(asked, whole=keep):
                         for name, own in self._own_names(self._wanted):
                             found[name].update(file, self._given, batch.column(own), n_rows)
                         n_rows += batch.num_rows

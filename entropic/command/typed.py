@@ -40,7 +40,7 @@ class TypedFile:
         self.kinds = dict(zip(self.names, kinds, strict=True))
         self.words = {name for name, kind in self.kinds.items() if kind == TEXT}
 
-    def batches(self, columns):
+    def batches(self, columns, whole=False):
         """The rows as record batches of columns of NUMBER or TEXT.
 
         Raises
