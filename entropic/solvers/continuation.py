@@ -139,8 +139,10 @@ class Path:
             slack /= 10
         return self.newton(state)
 
-    def pair(self, slack=None):
+    def pair(self, slack=None, most=None, start=None):
         """Coefficients and multipliers of the problem, or of it with another slack.
+
+        After ``most`` steps they are what has been reached; ``start`` is a pair to go on from.
 
         Returns
         -------
@@ -166,7 +168,8 @@ class Path:
             self.box,
             tol=0.1 * self.tol,
             goal_norm=0.1 * self.judge.norm if slack is None else math.inf,
-            max_iter=self.left,
+            max_iter=self.left if most is None else min(most, self.left),
+            start=start,
             watch=watch,
         )
 

@@ -59,11 +59,17 @@ class Factor:
         x, _ = lapack.dpotrs(self.factor, self.inverse * right)
         return self.inverse * x
 
-    def inverse_root(self):
-        """``B``, (n, n), with ``B B^T = (I + r H r)^-1``."""
+    def inverse_root(self, scale=1.0):
+        """``diag(scale) B`` with ``B B^T = (I + r H r)^-1``, (n, n), in Fortran order.
+
+        The factor is used up: B takes its place in memory.
+        """
         with one_library_thread:
-            upper, _ = lapack.dtrtri(self.factor)
-        return self.inverse[:, None] * np.triu(upper)
+            upper, _ = lapack.dtrtri(self.factor, overwrite_c=True)
+        upper *= (scale * self.inverse)[:, None]
+        for column in range(len(upper)):  # what is below the diagonal belongs to no triangle
+            upper[column + 1 :, column] = 0.0
+        return upper
 
     def used_and_left(self):
         """The diagonals of ``P (I + P)^-1 P`` and of ``(I + P)^-1``, where ``P = r H r``.

@@ -198,8 +198,9 @@ class ByFeatures:
 
 def by_features(sweep, root, at):
     """The features' form at the evaluation of a solution, without the effect of scaling anew."""
-    curvature = sweep.curvature(at.hessian_weights) if at.curvature is None else at.curvature
-    return ByFeatures(root, root[:, None] * Factor(curvature, root).inverse_root())
+    made = at.curvature is None  # and then of no further use
+    curvature = sweep.curvature(at.hessian_weights) if made else at.curvature
+    return ByFeatures(root, Factor(curvature, root, overwrite=made).inverse_root(root))
 
 
 def stiff_root(box, state):

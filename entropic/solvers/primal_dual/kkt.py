@@ -74,7 +74,7 @@ def pair_at(sweep, box, state, x, surplus=None, dual_residual=0.0):
     return Pair(state, x, surplus, dual_residual, primal_residual, margins, gap, objective, size)
 
 
-def solve_pair(sweep, box, *, tol, goal_norm=np.inf, max_iter=MAX_STEPS, watch=None):
+def solve_pair(sweep, box, *, tol, goal_norm=np.inf, max_iter=MAX_STEPS, start=None, watch=None):
     """Find coefficients and multipliers to a gap of ``tol`` a unit of weight, or near it.
 
     Parameters
@@ -86,6 +86,8 @@ def solve_pair(sweep, box, *, tol, goal_norm=np.inf, max_iter=MAX_STEPS, watch=N
     goal_norm : float
         Of the primal residual, where it must be as small as that too.
     max_iter : int
+    start : Pair or None
+        Of this problem, from an earlier run.
     watch : callable or None
         Called with each Pair and the length of the step to it; returning True stops.
 
@@ -94,7 +96,7 @@ def solve_pair(sweep, box, *, tol, goal_norm=np.inf, max_iter=MAX_STEPS, watch=N
     Pair
         The one with the smallest gap among those that meet ``goal_norm``.
     """
-    goal, pair, length = tol * sweep.total_weight, _start(sweep, box), 0.0
+    goal, pair, length = tol * sweep.total_weight, start or _start(sweep, box), 0.0
     carried = checked = None  # the best pairs as they are carried along, and as recomputed
     mark, waited, n_checks = pair.gap, 0, 0
 
