@@ -60,7 +60,8 @@ def measure_process(measure):
     """Time fits in processes of their own, with the memory that each takes as a whole.
 
     ``measure_process(topic, problem, method)`` runs whole_process.py; what it prints is kept: the
-    seconds of the fit and of predictions, the peak in megabytes, and the accuracy.
+    seconds of the fit and of predictions, the peak in megabytes, what the fit added to get there,
+    and the accuracy.
     """
     from whole_process import methods, start
 
@@ -76,6 +77,7 @@ def measure_process(measure):
             "seconds": [one["fit"] for one in found],
             "predict_seconds": [one["predict"] for one in found],
             "megabytes": max(one["megabytes"] for one in found),
+            "added": max(one["added"] for one in found),
             "accuracy": found[0]["accuracy"],
         })  # fmt: skip
         return found
