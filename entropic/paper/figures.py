@@ -21,7 +21,8 @@ highest of class 0 among the training rows, for the last three as if each had be
 paper's own rule (Entropic-Linear and -Polynomial) may put its boundary outside of that band.
 Faint dots: training rows. Dots: test rows. Crosses: test rows that are wrong."""
 CERTAIN_CAPTION = """Coloured: certain; no training row of the other class, left out, has such a
-score. White: uncertain. Dots: test rows. Crosses: certain and wrong."""
+score. White: uncertain. Dots: test rows. Crosses: certain and wrong. Far from all
+training rows a colour is the surface's and no observation."""
 
 
 def figures(experiments):
@@ -79,10 +80,8 @@ def _boundaries(name, experiment):
         display.plot(ax=ax, legend=False)
         ax.scatter(*X.T, c=np.take(COLOURS, y), s=5, alpha=0.35, linewidths=0)
         _scatter_test(ax, X_test, y_test, run.model.predict(X_test) != y_test)
-        chosen = f", {run.chosen}" if run.chosen and "degree" in run.chosen else ""
-        ax.set_title(
-            f"{method}{chosen.split(', slack')[0]}\naccuracy {run.accuracy:.3f}", fontsize=9
-        )
+        shape = [part for part in run.chosen.split(", ") if "degree" in part or "knots" in part]
+        ax.set_title(f"{', '.join([method, *shape])}\naccuracy {run.accuracy:.3f}", fontsize=9)
         if np.all(in_band(surface, band)):
             ax.text(0.5, 0.02, "all of it lies in the band", transform=ax.transAxes, ha="center")
     _legend(figure)
