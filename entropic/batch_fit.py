@@ -28,7 +28,7 @@ from .uncertainty.ranking import Ranking
 from .uncertainty.several import problems_of
 
 # Parameters that change nothing of what a fit finds.
-BESIDE = ("n_jobs", "verbose", "callback", "warm_start")
+BESIDE = ("n_jobs", "verbose", "callback", "warm_start", "client")
 # Of the sample of batches from which knots are learned, and by which a search judges.
 SAMPLE_ROWS, SAMPLE_ENTRIES = 20_000, 20_000_000
 
@@ -41,7 +41,8 @@ class BatchFitMixin(FittingMixin):
 
         The same optimum as :meth:`fit` would find on all rows at once, whatever the cut and the
         order of the batches: a step of the solver is one pass over them. Memory is two batches,
-        or two parts of a million numbers where batches are small, and what the coefficients take.
+        or two parts of half a million numbers where batches are small, and what the coefficients
+        take.
 
         Parameters
         ----------
@@ -73,8 +74,7 @@ class BatchFitMixin(FittingMixin):
         classes = None if classes is None else checks.check_classes(classes)
         batches = Batches(batches, self._check_columns)
         local = LocalParts(batches)
-        options = {name: self.get_params(deep=False)[name] for name in self._names_of_the_problem()}
-        parts = local if checkpoint is None else Journal(local, checkpoint, options)
+        parts = local if checkpoint is None else Journal(local, checkpoint, self._problem())
         with all_or_nothing(self), fit_task(self), one_library_thread:
             self._learn_splines(batches)
             self._fit_parts(parts, classes)
@@ -97,8 +97,10 @@ class BatchFitMixin(FittingMixin):
                 "streamed are to avoid; fit in memory, or use slack > 0 and solver='auto'."
             )
 
-    def _names_of_the_problem(self):
-        return [name for name in self.get_params(deep=False) if name not in BESIDE]
+    def _problem(self):
+        """The parameters on which the solution depends."""
+        parameters = self.get_params(deep=False)
+        return {name: parameters[name] for name in parameters if name not in BESIDE}
 
     def _check_columns(self, X, first):
         validate_data(self, X, reset=first, skip_check_array=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
+import weakref
 from collections import defaultdict
 from contextlib import contextmanager
 
@@ -26,6 +27,7 @@ from .features.splines import LinearSplines
 from .kernels.library_threads import one_library_thread
 from .progress import fit_task
 from .rollback import all_or_nothing
+from .rows.journal import Journal
 from .rows.parts import fold
 from .rows.stream import Batches, PlacedBatch, as_matrix
 from .rows.survey import Survey
@@ -47,6 +49,8 @@ PATIENCE = 60.0
 TRIES = 20
 # Seconds within which the scheduler notices that a worker is gone.
 NOTICED = 5.0
+# Of each worker: the codes of the labels of its blocks, which take longer to find than to keep.
+CODES: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 # What is raised for a worker that is gone, or no longer holds a block.
 LOST = (OSError, KeyError, TimeoutError)
 
@@ -97,7 +101,7 @@ warm_start, verbose, callback
         del parameters["client"]
         return parameters
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, checkpoint=None):
         """Find the separating surface of rows on a cluster.
 
         Parameters
@@ -106,6 +110,9 @@ warm_start, verbose, callback
         y : dask array or series of shape (n_samples,)
             Labels, in partitions as X.
         sample_weight : dask array or series of shape (n_samples,), or None
+        checkpoint : str, path-like or None
+            A file of this process, not of the workers, that keeps what each pass has found: see
+            :meth:`fit_batches`.
 
         Returns
         -------
@@ -131,7 +138,10 @@ warm_start, verbose, callback
         with all_or_nothing(self), fit_task(self), cluster as client, one_library_thread:
             self._learn_columns(X)
             parts = WorkerParts(client, self._with_splines(client, blocks(columns)))
+            if checkpoint is not None:
+                parts = Journal(parts, checkpoint, self._problem())
             self._fit_parts(parts, None)
+            parts.close()
         return self
 
     def _with_splines(self, client, delayed):
@@ -300,7 +310,9 @@ def blocks(columns):
 def _block(number, X, *others):
     """One partition as arrays; frames are converted once."""
     try:
-        return number, as_matrix(X), *(np.asarray(values) for values in others)
+        X = as_matrix(X)
+        X = X if sp.issparse(X) else np.ascontiguousarray(X)
+        return number, X, *(np.asarray(values) for values in others)
     except (ValueError, TypeError) as error:
         raise ValueError(f"partition {number}: {error}") from None
 
@@ -454,19 +466,32 @@ class _Failure:
 async def _work(task, places, dask_worker):
     """On a worker: do a task to its own blocks, beside the thread that answers the scheduler."""
     keys = places[dask_worker.address]
-    held = [dask_worker.data[key] for key in keys]  # KeyError: a block has moved
-    return await asyncio.to_thread(_folded, task, held, dask_worker.state.nthreads)
+    held = {key: dask_worker.data[key] for key in keys}  # KeyError: a block has moved
+    codes = CODES.setdefault(dask_worker, {})
+    for key in list(codes):
+        if key not in dask_worker.data:
+            codes.pop(key, None)
+    return await asyncio.to_thread(_folded, task, held, codes, dask_worker.state.nthreads)
 
 
-def _folded(task, held, n_threads):
+def _folded(task, held, codes, n_threads):
     task, survey = task.with_threads(n_threads), isinstance(task, Survey)
-    batches = [PlacedBatch.at(f"partition {number}", 0, *block) for number, *block in held]
-    rows = Batches(batches, checked=not survey, may_be_empty=True)
+    encode, batches = task.encoder(), []
     try:
+        for key, (number, X, y, *weight) in held.items():
+            if not survey:
+                known = codes.get(key)
+                y = codes[key] = encode(y)[0] if known is None else known
+            batches.append(PlacedBatch.at(f"partition {number}", 0, X, y, *weight))
+        rows = Batches(batches, checked=not survey, may_be_empty=True, joins=not survey)
         with one_library_thread:
-            return fold(task, rows.parts(task.encoder()))
+            return fold(task, rows.parts(encode if survey else _known))
     except ValueError as error:
         return _Failure(str(error))
+
+
+def _known(codes):
+    return codes, ()
 
 
 def fold_found(task, found):

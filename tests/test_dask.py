@@ -177,6 +177,33 @@ def test_bad_rows_are_named_by_partition(client):
         DaskEntropicClassifier(slack=0, client=client).fit(X_parts, y_parts)
 
 
+def test_a_checkpoint_is_gone_on_from(client, tmp_path, monkeypatch):
+    X, y = rows()
+    parts = da.from_array(X, chunks=(50, 3)), da.from_array(y, chunks=50)
+    whole, path = EntropicClassifier(2).fit(X, y), tmp_path / "checkpoint"
+    run, passes = dask.WorkerParts.run, []
+
+    def stopped(self, task):
+        passes.append(task)
+        if len(passes) == 5:
+            raise RuntimeError("the client is gone")
+        return run(self, task)
+
+    monkeypatch.setattr(dask.WorkerParts, "run", stopped)
+    model = DaskEntropicClassifier(2, client=client)
+    with pytest.raises(RuntimeError, match="the client is gone"):
+        model.fit(*parts, checkpoint=path)
+    with pytest.raises(ValueError, match="is of other data"):
+        model.fit(parts[0] * 2, parts[1], checkpoint=path)
+    with pytest.raises(ValueError, match=r"is of a fit with degree=2, not 1"):
+        DaskEntropicClassifier(client=client).fit(*parts, checkpoint=path)
+    passes.clear()
+    monkeypatch.setattr(dask.WorkerParts, "run", lambda *task: passes.append(1) or run(*task))
+    assert_same(model.fit(*parts, checkpoint=path), whole)
+    # besides the sweeps one for moments and two for scores, of all of which three were made before
+    assert len(passes) == 1 + model.n_sweeps_ + 3 - 3 and not path.exists()
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 here")
 def test_workers_that_die(client, monkeypatch):
     """One is killed in each of the first five passes, before or within it."""

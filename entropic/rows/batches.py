@@ -21,7 +21,7 @@ from .libsvm import blocks, fault_of
 from .stream import PlacedBatch
 
 # Bytes of a batch, unless the number of its rows is given.
-BATCH_BYTES = 1 << 23
+BATCH_BYTES = 1 << 22
 LIBSVM_BYTES = 1 << 24  # of text
 MOST_FEATURES = np.iinfo(np.int32).max  # where their number is not known yet
 
@@ -34,7 +34,7 @@ class ArrayFiles:
     X, y, weight : str or path-like; weight may be None
         Files of ``numpy.save`` in C order, of shapes (n_samples, n_features) and (n_samples,).
     batch_rows : int or None
-        None takes rows of 8 MiB.
+        None takes rows of 4 MiB.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class TableFiles:
     weight : str or None
         The column of weights.
     batch_rows : int or None
-        None takes rows of 8 MiB.
+        None takes rows of 4 MiB.
 
     Raises
     ------

@@ -102,7 +102,7 @@ class View:
             weights = self.factors[part.codes]
         if part.given is not None:
             weights = weights * part.given
-        sign = np.where(part.codes == self.positive, 1, -1)
+        sign = 2 * (part.codes == self.positive).view(np.int8) - 1
         target = Target.of(self.loss, sign, weights, self.margin)
         design = self.recipe.design(part.X) if design is None else design
         n_threads = effective_threads(self.n_jobs, design.rows.n_entries)

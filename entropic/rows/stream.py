@@ -20,8 +20,8 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from entropic import checks
 
-# Numbers in a part that is put together of smaller batches.
-PART_ENTRIES = 1 << 20
+# Numbers in a part that is put together of smaller batches; one of half as many is taken as it is.
+PART_ENTRIES = 1 << 19
 ONLY_ONCE = (
     "give a list, an object that can be iterated again, or a function without arguments that "
     "makes a new iterator"
@@ -85,6 +85,8 @@ class Batches:
         Whether the rows have been read before and need no check.
     may_be_empty : bool
         Whether there may be no rows at all.
+    joins : bool
+        Whether small batches are put together; else each is a part.
 
     Attributes
     ----------
@@ -97,7 +99,9 @@ class Batches:
         If ``batches`` can be read only once.
     """
 
-    def __init__(self, batches, check_columns=None, *, checked=False, may_be_empty=False):
+    def __init__(
+        self, batches, check_columns=None, *, checked=False, may_be_empty=False, joins=True
+    ):
         if isinstance(batches, Iterator):
             raise ValueError(
                 f"batches is {type(batches).__name__!r}, an iterator, which can be read only "
@@ -107,7 +111,7 @@ class Batches:
             raise ValueError(f"batches must be an iterable or a function, not {batches!r}.")
         self._batches, self._check_columns = batches, check_columns
         self._checked, self._may_be_empty = checked, may_be_empty
-        self._n_rows, self.transform = None, None
+        self._joins, self._n_rows, self.transform = joins, None, None
 
     def parts(self, encode):
         """The parts, each read while the one before is worked on.
@@ -140,7 +144,7 @@ class Batches:
                     raise ValueError("X is dense in some batches and sparse in others; give one.")
                 sparse = sp.issparse(part.X)
             n_rows += part.X.shape[0]
-            if part.n_entries >= PART_ENTRIES:
+            if not self._joins or part.n_entries >= PART_ENTRIES // 2:
                 if waiting:
                     yield joined(waiting)
                 waiting, size = [], 0

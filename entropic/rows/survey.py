@@ -88,7 +88,7 @@ class Survey:
             0.0 if in_row is None else in_row @ in_row,
             0 if given is None else rows.n_samples,
             broken,
-            self._digest(part, values) if self.digest else 0,
+            self._digest(part, values, members) if self.digest else 0,
             largest(values),
             widest,
             np.finfo(values.dtype).eps,
@@ -104,12 +104,16 @@ class Survey:
             found[:] = moments_of(rows, own, self.n_jobs)
         return np.concatenate(part.labels), np.array(figures, dtype=float), by_label, moments
 
-    def _digest(self, part, values):
+    def _digest(self, part, values, members):
         found = zlib.crc32(np.ascontiguousarray(values))
         if sp.issparse(part.X):
             found = zlib.crc32(np.ascontiguousarray(part.X.indices), found)
-        found = zlib.crc32(part.codes, found)
-        return zlib.crc32(b"" if part.given is None else np.ascontiguousarray(part.given), found)
+        if part.given is not None:
+            found = zlib.crc32(np.ascontiguousarray(part.given), found)
+        # a sum over the labels, since the order of their codes may be another each time
+        for label, mask in zip(part.labels, members, strict=True):
+            found += zlib.crc32(np.packbits(mask), zlib.crc32(repr(label.tolist()).encode()))
+        return found % DIGESTS
 
     def join(self, one, other):
         """What is found of two sets of rows together."""
