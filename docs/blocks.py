@@ -89,7 +89,6 @@ def run(page, folder, marked=None):
         As a program raises it; the traceback names the page and the line.
     """
     wrong, lacking, names = [], set(), {"__name__": "__main__"}
-    (Path(folder) / FIGURES).mkdir(exist_ok=True)
     os.environ.update({name: size for name, size in SMALLER.items() if name not in os.environ})
     with contextlib.chdir(folder):
         for block in blocks_of(Path(page).read_text()):
@@ -150,7 +149,7 @@ def on_pre_build(config):
             if wrong:
                 raise SystemExit("\n".join(wrong))
             for figure in figures:
-                shutil.copy(Path(folder) / FIGURES / figure.name, figure)
+                shutil.copy(Path(folder) / figure.name, figure)
 
 
 # What of reStructuredText the docstrings hold, as mkdocstrings leaves it.

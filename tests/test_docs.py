@@ -38,7 +38,7 @@ def test_the_programs_print_what_is_shown(page, tmp_path):
     pyplot.close("all")
     assert not wrong, "\n".join(wrong)
     for figure in blocks.figures_of(page.read_text()):
-        assert (tmp_path / blocks.FIGURES / figure).exists(), f"{page} draws no {figure}"
+        assert (tmp_path / figure).exists(), f"{page} draws no {figure}"
     if lacking:
         pytest.skip(f"the rest of the page ran; {', '.join(lacking)} is not installed")
 
