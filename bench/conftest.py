@@ -1,12 +1,17 @@
 """What every suite shares: ``--smoke``, and timings kept by topic, problem and method."""
 
+import math
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
+# Seconds that the rounds of one method may take together; and those of one round from which that
+# round will do.
+TOGETHER, LONG = 2.0, 3.0
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 
@@ -41,7 +46,8 @@ def measure(benchmark):
     """Time a call, and keep it where report.py finds it.
 
     ``measure(topic, problem, method, run)`` returns what the call returned. Further names go to
-    the report as they are. ``rounds`` is the most; ``warm`` runs it once beforehand.
+    the report as they are. ``rounds`` is the most; ``warm`` runs it once beforehand, and where
+    that takes long it is what counts.
     """
     from problems import SMOKE
 
@@ -49,7 +55,15 @@ def measure(benchmark):
         benchmark.group = f"{topic}: {problem}"
         benchmark.extra_info.update(topic=topic, problem=problem, method=method, **info)
         rounds, warm = (1, False) if SMOKE else (rounds, warm)
-        return benchmark.pedantic(run, rounds=rounds, warmup_rounds=int(warm))
+        if warm:
+            start = time.perf_counter()
+            result = run()
+            took = time.perf_counter() - start
+            if took > LONG:
+                benchmark.extra_info["seconds"] = [took]
+                return benchmark.pedantic(lambda: result, rounds=1)
+            rounds = min(rounds, max(2, math.ceil(TOGETHER / took)))
+        return benchmark.pedantic(run, rounds=rounds)
 
     measure.note = benchmark.extra_info.update
     return measure
@@ -69,10 +83,12 @@ def measure_process(measure):
         if methods(topic, problem)[method].missing:
             pytest.skip(f"{methods(topic, problem)[method].needs} is not installed")
         found = []
-        measure(
-            topic, problem, method, lambda: found.append(start(topic, problem, method)),
-            rounds=rounds, warm=False, **info,
-        )  # fmt: skip
+
+        def run():
+            if not found or found[-1]["fit"] < LONG:
+                found.append(start(topic, problem, method))
+
+        measure(topic, problem, method, run, rounds=rounds, warm=False, **info)
         measure.note({
             "seconds": [one["fit"] for one in found],
             "predict_seconds": [one["predict"] for one in found],
