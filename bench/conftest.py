@@ -4,6 +4,8 @@ import math
 import os
 import sys
 import time
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ HERE = Path(__file__).parent
 # Seconds that the rounds of one method may take together; and those of one round from which that
 # round will do.
 TOGETHER, LONG = 2.0, 3.0
+PEERS = ("cvxpy", "clarabel", "liblinear-official", "skglm", "xgboost", "dask-ml")
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 
@@ -37,6 +40,10 @@ def pytest_benchmark_update_machine_info(config, machine_info):
     machine_info["smoke"] = config.getoption("--smoke")
     machine_info["load"] = os.getloadavg()[0]
     machine_info["missing"] = [name for name, method in LINEAR.items() if method.missing]
+    machine_info["peers"] = {}
+    for name in PEERS:
+        with suppress(PackageNotFoundError):
+            machine_info["peers"][name] = version(name)
     if "OPENBLAS_NUM_THREADS" in os.environ:
         machine_info["blas_threads"] = os.environ["OPENBLAS_NUM_THREADS"]
 

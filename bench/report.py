@@ -233,6 +233,7 @@ def machine_lines(about):
         "commit": ", ".join(dict.fromkeys(about["commits"])),
         "BLAS threads": machine.get("blas_threads", "as the library chooses"),
         **{name: value for name, value in ours.items() if name != "location"},
+        **machine.get("peers", {}),
     }
     yield table(["", ""], [[name, str(value)] for name, value in known.items()])
     if machine.get("missing"):
