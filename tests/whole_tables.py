@@ -28,10 +28,10 @@ class Whole:
 
 
 def read(paths, *, known=(), select=None, **dialect):
-    """Read files with ``open_source``; IndexedRows come as they are."""
+    """Read files with ``open_source``; those of LIBSVM are IndexedRows."""
     source = open_source(paths, Dialect(**dialect), known)
     if not isinstance(source, Source):
-        return source
+        return source.table()
     select = select or {}
     features = select.pop("features", source.names)
     source.select(features, **select)

@@ -17,7 +17,7 @@ from entropic.model_format import stored
 
 from .cells import listed, word_of
 from .dialect import Dialect
-from .indexed import IndexedRows
+from .indexed import IndexedFiles, IndexedRows
 from .medians import exact_medians
 
 DENSE_CELLS = 1 << 26
@@ -169,7 +169,7 @@ class TableEncoder:
 
         Parameters
         ----------
-        source : Source or IndexedRows
+        source : Source or IndexedFiles
         dropped : list of str
             Columns of the source to pass over.
         copied : str or None
@@ -185,7 +185,7 @@ class TableEncoder:
         ValueError
             If a column that the model needs is not there.
         """
-        if isinstance(source, IndexedRows):
+        if isinstance(source, IndexedFiles):
             raise ValueError("the model was fitted on a table; a LIBSVM file has other columns.")
         theirs = [name for name in source.names if name not in dropped]
         if self.header and source.header:
@@ -337,16 +337,23 @@ class IndexedEncoder:
     known = ()
 
     @classmethod
-    def learn(cls, rows):
-        first = 0 if rows.matrix[:, :1].nnz else 1
-        if rows.matrix.shape[1] <= first:
+    def learn(cls, batches):
+        """Learn from batches of training rows which indices they use."""
+        first, width = 1, 0
+        for rows in batches:
+            first = 0 if rows.matrix[:, :1].nnz else first
+            width = max(width, rows.matrix.shape[1])
+        if width <= first:
             raise ValueError("no row has an entry; there is nothing to learn from.")
-        return cls(first, rows.matrix.shape[1] - first)
+        return cls(first, width - first)
+
+    def select(self, source):
+        """As that of a table's encoder; nothing is left to be chosen."""
+        if not isinstance(source, IndexedFiles):
+            raise ValueError("the model was fitted on LIBSVM rows; give a LIBSVM file.")
 
     def matrix(self, rows):
         """CSR matrix of shape (n_rows, n_features): indices beyond the training rows' are cut."""
-        if not isinstance(rows, IndexedRows):
-            raise ValueError("the model was fitted on LIBSVM rows; give a LIBSVM file.")
         matrix = rows.matrix[:, self.first :]
         matrix.resize(matrix.shape[0], self.n_features)
         return matrix

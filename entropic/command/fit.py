@@ -17,7 +17,7 @@ from entropic.rows.monomial_rows import MonomialRows
 from entropic.rows.work import SPARSE_NUMBER, Work
 
 from .encoding import IndexedEncoder, TableEncoder, label_cells
-from .indexed import IndexedRows
+from .indexed import IndexedFiles
 from .labels import Labels
 from .options import DEFAULTS, dialect_of
 from .preprocessing import Preprocessing
@@ -42,19 +42,14 @@ def fit(options):
     source = open_source(options.files, dialect_of(options))
     target, dropped = _select(source, options)
     streamed = None
-    if target is not None and is_needed(source, options):
+    if is_needed(source, options):
         streamed = StreamedRows(source, target, dropped, options)
         encoder, labels = streamed.encoder, streamed.labels
         held_out, held_truth = streamed.held_out, streamed.held_truth
         n_fit = streamed.n_rows - streamed.n_held_out
         counts, missing = streamed.counts, streamed.missing
     else:
-        if options.batch_rows or options.checkpoint:
-            raise ValueError(
-                "--batch-rows and --checkpoint have no meaning for LIBSVM files; leave them out, "
-                "or use fit_batches with entropic.rows.batches.LibsvmFiles."
-            )
-        rows = source if target is None else source.table()
+        rows = source.table()
         raw = label_cells(rows, target, source)
         labels = Labels.learn(raw, options.positive)
         truth, _ = labels.apply(raw)
@@ -64,7 +59,7 @@ def fit(options):
             held_out, held_truth = rows.take(test), truth[test]
         training = rows.take(train)
         encoder = (
-            IndexedEncoder.learn(training)
+            IndexedEncoder.learn([training])
             if target is None
             else TableEncoder.learn(source, target, [*dropped, *source.left_out], training)
         )
@@ -73,10 +68,8 @@ def fit(options):
     report, dotted = Report(), False
     if options.test is not None:
         tested = open_source([options.test], dialect_of(options, encoder.reading), encoder.known)
-        held_out = tested
-        if target is not None:
-            encoder.select(tested)
-            held_out = tested.table()
+        encoder.select(tested)
+        held_out = tested.table()
         held_truth, dotted = labels.apply(label_cells(held_out, target, tested))
     held_X = None if held_out is None else encoder.matrix(held_out)
 
@@ -114,7 +107,7 @@ def fit(options):
 
 def _select(source, options):
     """Select the columns; the names of the label column, None for LIBSVM, and of those dropped."""
-    if isinstance(source, IndexedRows):
+    if isinstance(source, IndexedFiles):
         for option in ("target", "drop", "words", "keep"):
             if getattr(options, option):
                 raise ValueError(f"--{option} has no meaning for LIBSVM files; leave it out.")

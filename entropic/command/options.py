@@ -82,8 +82,7 @@ def parser():
         type=float,
         default=0.3,
         metavar="SHARE",
-        help="share of each class to hold out, where rows are streamed of all rows; 0 for none "
-        "(default: %(default)s)",
+        help="share of each class to hold out; 0 for none (default: %(default)s)",
     )
     fit.add_argument("--model", metavar="OUT", help="file to save the model in")
     fit.add_argument("--seed", type=int, default=0, help="of the split (default: %(default)s)")

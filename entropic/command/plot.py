@@ -20,9 +20,8 @@ from entropic.display import (
 from entropic.files import check_writable, whole_file
 
 from .cells import listed
-from .indexed import IndexedRows
 from .options import DISPLAYS
-from .saved import SavedModel, batches_of
+from .saved import SavedModel
 
 FORMATS = ("png", "svg", "pdf")
 # More rows make no other picture, and a scatter of them no better one.
@@ -124,15 +123,15 @@ def plot(options):
 def _rows(model, source):
     """The first rows of a source as a matrix, and their labels or None."""
     parts, n_rows = [], 0
-    for rows in batches_of(source):
+    for rows in source.batches():
         if n_rows >= MOST_ROWS:
             print(f"entropic: note: only the first {n_rows:,} rows are drawn.", file=sys.stderr)
             break
         if rows.num_rows:
             parts.append((model.encoder.matrix(rows), model.labels_of(rows, source, n_rows)))
         n_rows += rows.num_rows
-    stack = sp.vstack if isinstance(source, IndexedRows) else np.vstack
-    X = stack([X for X, _ in parts])
+    matrices = [X for X, _ in parts]
+    X = sp.vstack(matrices, format="csr") if sp.issparse(matrices[0]) else np.vstack(matrices)
     labels = [y for _, y in parts]
     return X, None if any(y is None for y in labels) else np.concatenate(labels)
 

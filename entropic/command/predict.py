@@ -13,7 +13,7 @@ from entropic.uncertainty.mixin import certain
 from entropic.uncertainty.several import class_scores
 
 from .encoding import COPIED, cells_of
-from .saved import SavedModel, batches_of
+from .saved import SavedModel
 
 
 def predict(options):
@@ -23,7 +23,7 @@ def predict(options):
     model = SavedModel(options.model)
     source, copied = model.open(options)
     classifier = model.classifier
-    lines = _lines(classifier, model.encoder, batches_of(source), copied, model.positive)
+    lines = _lines(classifier, model.encoder, source.batches(), copied, model.positive)
     if options.output is None:
         for line in lines:
             sys.stdout.write(line)

@@ -93,7 +93,7 @@ def data_lines(options, source, encoder, labels, *, n_fit, n_held_out, counts, m
     ----------
     options : namespace
         ``files``, and ``test``: the file of the held-out rows, if it is another one.
-    source : Source or IndexedRows
+    source : Source or IndexedFiles
     encoder : TableEncoder or IndexedEncoder
     labels : Labels
     n_fit, n_held_out : int

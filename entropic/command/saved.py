@@ -8,7 +8,7 @@ from entropic.model_file import load_model
 
 from .cells import listed
 from .encoding import IndexedEncoder, TableEncoder, label_cells, positional_encoder
-from .indexed import IndexedRows
+from .indexed import IndexedFiles, IndexedRows
 from .options import dialect_of
 from .source import open_source
 
@@ -53,23 +53,22 @@ class SavedModel:
 
         Returns
         -------
-        source : Source or IndexedRows
+        source : Source or IndexedFiles
         copied : str or None
             The column that ``options.id`` names.
         """
         reading = dialect_of(options, self.encoder.reading)
         source = open_source(options.files, reading, self.encoder.known)
-        if self.labels is None and isinstance(source, IndexedRows):
+        if self.labels is None and isinstance(source, IndexedFiles):
             self.encoder = IndexedEncoder(1, self.classifier.n_features_in_)
-        if isinstance(self.encoder, TableEncoder):
+        if isinstance(self.encoder, TableEncoder) and not isinstance(source, IndexedFiles):
             return source, self._select(source, options)
+        self.encoder.select(source)
         if options.drop or getattr(options, "id", None):
             raise ValueError("--drop and --id have no meaning for LIBSVM files; leave them out.")
         return source, None
 
     def _select(self, source, options):
-        if isinstance(source, IndexedRows):
-            self.encoder.select(source)  # says that these are no rows of a table
         dropped = [source.find(name, "--drop") for name in options.drop]
         wanted = getattr(options, "id", None)
         copied = None if wanted is None else source.find(wanted, "--id")
@@ -90,8 +89,3 @@ class SavedModel:
         ):
             return None
         return self.labels.apply(label_cells(rows, target, source, n_before))[0]
-
-
-def batches_of(source):
-    """The rows of a source in parts; those of LIBSVM files in one."""
-    return [source] if isinstance(source, IndexedRows) else source.batches()

@@ -15,7 +15,7 @@ from .arff_file import ArffFile
 from .cells import clean, listed
 from .columns import NUMBER, TEXT, Cells, as_numbers, as_words, distinct, numbers_in, words_in
 from .dialect import Dialect, Sample
-from .indexed import read_indexed
+from .indexed import IndexedFile, IndexedFiles
 from .separated import Reread, SeparatedFile
 from .typed import BundledSet, ColumnarFile
 
@@ -39,7 +39,7 @@ def open_source(paths, dialect=None, known=()):
 
     Returns
     -------
-    Source or IndexedRows
+    Source or IndexedFiles
 
     Raises
     ------
@@ -66,15 +66,15 @@ def open_source(paths, dialect=None, known=()):
         if sample.is_arff:
             files.append(ArffFile(content, sample.encoding))
         elif sample.is_indexed:
-            indexed.append((content, sample.encoding))
+            indexed.append(IndexedFile(content, sample.encoding))
         else:
             files.append(SeparatedFile(content, sample, dialect, known))
     if indexed and files:
         raise ValueError(
-            f"{indexed[0][0].name} is a LIBSVM file and {files[0].name} is not; "
+            f"{indexed[0].name} is a LIBSVM file and {files[0].name} is not; "
             "give files of one form."
         )
-    return read_indexed(indexed) if indexed else Source(files, dialect)
+    return IndexedFiles(indexed) if indexed else Source(files, dialect)
 
 
 class Source:

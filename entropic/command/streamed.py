@@ -6,6 +6,7 @@ import os
 import sys
 import time
 import warnings
+from collections import Counter
 from functools import partial
 
 import numpy as np
@@ -15,7 +16,8 @@ import scipy.sparse as sp
 from entropic.rows.memory import memory_limit
 from entropic.rows.stream import PlacedBatch
 
-from .encoding import DENSE_CELLS, TableEncoder, label_cells
+from .encoding import DENSE_CELLS, IndexedEncoder, TableEncoder, label_cells
+from .indexed import IndexedRows
 from .labels import Labels
 from .search import followed
 
@@ -27,7 +29,7 @@ USUAL_PASSES = 12
 
 
 def is_needed(source, options):
-    """Whether the rows of a table are to be streamed: as asked, or since they may not fit."""
+    """Whether the rows of a source are to be streamed: as asked, or since they may not fit."""
     if options.batch_rows is not None or options.checkpoint is not None:
         return True
     contents = [getattr(file, "content", None) for file in source.files]
@@ -40,57 +42,73 @@ class StreamedRows:
 
     Attributes
     ----------
-    encoder : TableEncoder
+    encoder : TableEncoder or IndexedEncoder
     labels : Labels
     n_rows, n_held_out : int
     counts : dict of label to int
         Rows of each class, held-out ones included.
     missing : tuple of two int
         Missing cells of numbers and of words in the rows to fit.
-    held_out : Arrow table or None
+    held_out : Arrow table, IndexedRows or None
     held_truth : array or None
     """
 
     def __init__(self, source, target, dropped, options):
         self.source, self.target, self.options = source, target, options
-        self.encoder = TableEncoder.learn(source, target, [*dropped, *source.left_out])
-        seen = set()
+        self.encoder = (
+            IndexedEncoder.learn(source.batches())
+            if target is None
+            else TableEncoder.learn(source, target, [*dropped, *source.left_out])
+        )
+        written = Counter()
         for batch, first in self._batches():
-            seen.update(label_cells(batch, target, source, first).tolist())
-        self.n_rows = first + batch.num_rows
-        labels = np.array(sorted(seen), dtype=object)
-        self.labels = Labels.learn(labels, options.positive, self.n_rows)
-        self.share = 0.0
-        if options.test is None and options.holdout:
-            self.share = min(options.holdout, MOST_HELD_OUT / self.n_rows)
+            written.update(label_cells(batch, target, source, first).tolist())
+        raw = np.array(sorted(written), dtype=object)
+        self.n_rows = written.total()
+        self.labels = Labels.learn(raw, options.positive, self.n_rows)
         self.counts = dict.fromkeys(self.labels.names, 0)
-        self.missing, held = (0, 0), []
-        for batch, first, kept in self._split():
-            truth, _ = self.labels.apply(label_cells(batch, target, source, first))
-            for label in self.counts:
-                self.counts[label] += int(np.sum(truth == label))
-            found = self.encoder.missing(batch.filter(pa.array(kept)))
+        for word, label in zip(raw.tolist(), self.labels.apply(raw)[0].tolist(), strict=True):
+            self.counts[label] += written[word]
+        self.places = {} if options.test is not None else self._drawn(options)
+        self.missing, held, truths = (0, 0), [], []
+        for batch, _, truth, kept in self._split():
+            found = self.encoder.missing(_chosen(batch, kept))
             self.missing = tuple(a + b for a, b in zip(self.missing, found, strict=True))
             if not kept.all():
-                held.append(pa.Table.from_batches([batch.filter(pa.array(~kept))]))
-        self.held_out = self.held_truth = None
-        if held:
-            self.held_out = pa.concat_tables(held)
-            self.held_truth, _ = self.labels.apply(label_cells(self.held_out, target, source))
-        self.n_held_out = 0 if self.held_out is None else self.held_out.num_rows
+                held.append(_chosen(batch, ~kept))
+                truths.append(truth[~kept])
+        self.held_out = _together(held) if held else None
+        self.held_truth = np.concatenate(truths) if held else None
+        self.n_held_out = sum(map(len, truths))
         # one form for all batches, whatever each by itself would have
         wide = self.n_rows * self.encoder.n_features > DENSE_CELLS
-        self.sparse = bool(self.encoder.words) and wide
+        self.sparse = target is None or (bool(self.encoder.words) and wide)
         self.progress = Progress(self.n_rows, options.verbose)
+
+    def _drawn(self, options):
+        """Which rows of each class are held out, by their number in it: the classes' own shares."""
+        share = min(options.holdout, MOST_HELD_OUT / self.n_rows)
+        if not share:
+            return {}
+        few = min(self.counts, key=self.counts.get)
+        if self.counts[few] < 2:
+            raise ValueError(
+                f"--holdout {options.holdout:g} leaves a part without one of the classes ({few!s} "
+                f"has {self.counts[few]} of {self.n_rows} rows); give --test FILE or --holdout 0."
+            )
+        generator, places = np.random.default_rng(options.seed), {}
+        for label, count in self.counts.items():
+            n_held = min(max(round(share * count), 1), count - 1)
+            places[label] = np.sort(generator.choice(count, n_held, replace=False, shuffle=False))
+        return places
 
     def __call__(self):
         """The batches of rows to fit, once more."""
         self.progress.begin()
-        for batch, first, kept in self._split():
+        for batch, first, truth, kept in self._split():
             X = self.encoder.matrix(batch)[kept]
             if sp.issparse(X) != self.sparse:
                 X = sp.csr_matrix(X) if self.sparse else X.toarray()
-            truth, _ = self.labels.apply(label_cells(batch, self.target, self.source, first))
             place = partial(self._place, first)
             yield PlacedBatch.at(place, 0, X, truth[kept])
             self.progress.read(first + batch.num_rows)
@@ -104,19 +122,23 @@ class StreamedRows:
         for batch in self.source.batches():
             step = most or max(1, batch.num_rows)
             for start in range(0, batch.num_rows, step):
-                part = batch.slice(start, step)
+                rows = slice(start, start + step)
+                part = batch.take(rows) if _is_indexed(batch) else batch.slice(start, step)
                 yield part, first
                 first += part.num_rows
 
     def _split(self):
-        """Batches, the rows before each, and which of its rows are to be fitted."""
+        """Batches, the rows before each, the classes of its rows, and which are to be fitted."""
+        n_seen = dict.fromkeys(self.counts, 0)
         for batch, first in self._batches():
+            truth, _ = self.labels.apply(label_cells(batch, self.target, self.source, first))
             kept = np.ones(batch.num_rows, dtype=bool)
-            if self.share:
-                # by the place of the rows, so that every pass holds out the same
-                generator = np.random.default_rng([self.options.seed, first])
-                kept = generator.random(batch.num_rows) >= self.share
-            yield batch, first, kept
+            for label, places in self.places.items():
+                own, before = np.flatnonzero(truth == label), n_seen[label]
+                held = slice(*np.searchsorted(places, [before, before + len(own)]))
+                kept[own[places[held] - before]] = False
+                n_seen[label] += len(own)
+            yield batch, first, truth, kept
 
     def fit(self, classifier):
         """Fit a classifier to the rows; the messages of the warnings meanwhile."""
@@ -136,6 +158,20 @@ class StreamedRows:
         self.progress.end()
         classifier.callback = None
         return [" ".join(str(warning.message).split()) for warning in caught]
+
+
+def _is_indexed(rows):
+    return isinstance(rows, IndexedRows)
+
+
+def _chosen(batch, mask):
+    return batch.take(mask) if _is_indexed(batch) else batch.filter(pa.array(mask))
+
+
+def _together(parts):
+    if _is_indexed(parts[0]):
+        return IndexedRows.stacked(parts)
+    return pa.concat_tables(pa.Table.from_batches([part]) for part in parts)
 
 
 class Progress:

@@ -189,16 +189,14 @@ def test_the_encoder_of_a_bare_array_takes_numbers_only(alike):
 
 
 def indexed(matrix):
-    n_rows = matrix.shape[0]
-    zeros = np.zeros(n_rows, dtype=int)
-    return IndexedRows(sp.csr_matrix(matrix), np.full(n_rows, "1", object), zeros, zeros, ["x"])
+    return IndexedRows(sp.csr_matrix(matrix), np.full(len(matrix), "1", object))
 
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_indices_beyond_the_training_rows_are_cut(first):
     dense = np.zeros((3, 5))
     dense[0, first], dense[1, 4] = 1, 2
-    encoder = IndexedEncoder.learn(indexed(dense))
+    encoder = IndexedEncoder.learn([indexed(dense[:1]), indexed(dense[1:])])
     assert (encoder.first, encoder.n_features) == (first, 5 - first)
     wide, narrow = np.ones((2, 8)), np.ones((2, 2))
     rows = indexed(wide)
@@ -208,6 +206,6 @@ def test_indices_beyond_the_training_rows_are_cut(first):
     shown = encoder.matrix(indexed(narrow)).toarray()
     np.testing.assert_array_equal(shown, [[1] * (2 - first) + [0] * 3] * 2)
     with pytest.raises(ValueError, match="LIBSVM"):
-        encoder.matrix(None)
+        encoder.select(None)
     with pytest.raises(ValueError, match="no row has an entry"):
-        IndexedEncoder.learn(indexed(np.zeros((3, 1))))
+        IndexedEncoder.learn([indexed(np.zeros((3, 1)))])

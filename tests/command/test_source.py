@@ -21,6 +21,7 @@ from whole_tables import Whole, read
 from entropic.command import arff_file, separated
 from entropic.command.cells import MISSING_WORDS, clean
 from entropic.command.indexed import IndexedRows
+from entropic.command.source import open_source
 
 pytestmark = pytest.mark.backend_free
 
@@ -485,7 +486,8 @@ def test_libsvm_rows_of_several_files_and_without_labels(write):
     assert dense.shape == (5, 8)
     assert rows.labels.tolist() == ["+1", "-1", "9007199254740993", "", ""]
     assert dense[0, 1] == 2 and dense[2, 4] == 0.5 and dense[3, 7] == 1 and dense[4, 1] == 2
-    assert [rows.place(row)[:6] for row in (1, 2, 4)] == ["line 3", "line 1", "line 2"]
+    source = open_source([one, two, bare])
+    assert [source.place(row)[:6] for row in (1, 2, 4)] == ["line 3", "line 1", "line 2"]
 
 
 # ------------------------------------------------------------------- bad files

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from entropic import load_model
-from entropic.command import source, streamed
+from entropic.command import indexed, source, streamed
+from entropic.command.options import dialect_of, parser
+from entropic.command.source import open_source
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -74,11 +76,56 @@ def test_a_checkpoint_is_gone_on_from(files, tmp_path, run, fitted, monkeypatch)
     assert np.array_equal(model.coef_, whole.coef_) and not checkpoint.exists()
 
 
-def test_what_streams_no_rows(tmp_path, run, fitted):
-    path = tmp_path / "a.svm"
-    path.write_text("1 1:2\n-1 1:1\n" * 20)
-    code, _, err = run("fit", path, "--batch-rows", 5)
-    assert code == 2 and "no meaning for LIBSVM" in err
+@pytest.mark.parametrize("batch_rows", [1, 33, 1000])
+def test_rows_of_libsvm_files_are_streamed(tmp_path, run, fitted, monkeypatch, batch_rows):
+    rng, lines = np.random.default_rng(0), []
+    for _ in range(300):
+        values = np.where(rng.random(6) < 0.5, 0, rng.normal(size=6).round(3))
+        label = "yes" if values[0] - values[1] + rng.logistic() > 0 else "no"
+        lines.append(label + "".join(f" {j}:{v}" for j, v in enumerate(values, 1) if v))
+    for number, part in enumerate((lines[:120], lines[120:])):
+        (tmp_path / f"{number}.svm").write_text("\n".join(part))
+    files = f"{tmp_path}/*.svm"
+    monkeypatch.setattr(indexed, "_BYTES", 1000)
+    whole, report = fitted(tmp_path / "whole", files, "--holdout", 0)
+    model, same = fitted(tmp_path / "model", files, "--holdout", 0, "--batch-rows", batch_rows)
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(model.band_, whole.band_, rtol=1e-5)
+    assert model.multipliers_ is None and report.partition("Fit")[0] == same.partition("Fit")[0]
+    outputs = [run("predict", tmp_path / name, files)[1] for name in ("whole", "model")]
+    answers = [[line.split(",")[0] for line in out.splitlines()] for out in outputs]
+    assert answers[0] == answers[1] and len(answers[0]) == 301
+    _, report = fitted(tmp_path / "model", files, "--batch-rows", batch_rows)
+    assert "210 to fit, 90 held out" in report
+
+
+def test_held_out_rows_are_the_same_share_of_each_class(files, tmp_path, run, fitted):
+    rng = np.random.default_rng(1)
+    y = rng.choice(["many", "some", "few"], 1000, p=[0.9, 0.09, 0.01])
+    counts = {label: int(np.sum(y == label)) for label in set(y)}
+    rows = "".join(f"{rng.normal():.3f},{label}\n" for label in y)
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n" + rows)
+    held = set()
+    for batch_rows in (7, 400):
+        options = parser().parse_args(
+            ["fit", str(path), "--target", "y", "--batch-rows", str(batch_rows)]
+        )
+        source = open_source([str(path)], dialect_of(options))
+        source.select(["x"], labels=["y"])
+        streamed_rows = streamed.StreamedRows(source, "y", [], options)
+        truth = streamed_rows.held_truth.tolist()
+        for label, count in counts.items():
+            assert truth.count(label) == round(0.3 * count)
+        held.add(tuple(streamed_rows.held_out.column("x").to_pylist()))
+        assert sum(len(batch[1]) for batch in streamed_rows()) == 1000 - len(truth)
+    assert len(held) == 1  # whatever the batches
+    path.write_text("x,y\n" + rows + "1,rare\n")
+    code, _, err = run("fit", path, "--target", "y", "--batch-rows", 50)
+    assert code == 2 and "without one of the classes (rare has 1 of 1001 rows)" in err
+
+
+def test_a_number_of_rows_is_at_least_one(run):
     code, _, err = run("fit", "a.csv", "--batch-rows", 0)
     assert code == 2 and "'0' is not a number of rows of at least 1" in err
 
