@@ -1,6 +1,5 @@
 """Types of the classifier: its parameters, methods, and what a fit leaves."""
 
-from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
@@ -9,7 +8,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from .features.monomials import Monomials
 from .features.splines import LinearSplines
 from .summary import Summary
-from .typing import Batches, Callback, Flags, Floats, Labels, Path, Rows
+from .typing import (
+    Batches,
+    Callback,
+    ClassWeight,
+    Constraint,
+    Flags,
+    Floats,
+    Labels,
+    Path,
+    Rows,
+    Solver,
+)
 from .uncertainty.report import SelectiveReport
 
 class EntropicClassifier(ClassifierMixin, BaseEstimator):
@@ -18,16 +28,16 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
     n_knots: int
     bound: float
     C: float
-    constraint: Literal["inequality", "equality"]
+    constraint: Constraint
     slack: float
     margin: float
     fit_intercept: bool
     standardize: bool | Literal["auto"]
     monotonic_cst: ArrayLike | None
-    class_weight: Mapping[Any, float] | Literal["balanced"] | None
+    class_weight: ClassWeight
     leave_one_out: bool
     certainty: float
-    solver: Literal["auto", "newton", "spectral", "spectral-paper"]
+    solver: Solver
     tol: float
     max_iter: int | None
     n_jobs: int | None
@@ -69,16 +79,16 @@ class EntropicClassifier(ClassifierMixin, BaseEstimator):
         n_knots: int = 0,
         bound: float = 2.0,
         C: float = 1.0,
-        constraint: Literal["inequality", "equality"] = "inequality",
+        constraint: Constraint = "inequality",
         slack: float = 10.0,
         margin: float = 0.0,
         fit_intercept: bool = True,
         standardize: bool | Literal["auto"] = "auto",
         monotonic_cst: ArrayLike | None = None,
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        class_weight: ClassWeight = None,
         leave_one_out: bool = True,
         certainty: float = 1.0,
-        solver: Literal["auto", "newton", "spectral", "spectral-paper"] = "auto",
+        solver: Solver = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
         n_jobs: int | None = None,

@@ -1,12 +1,11 @@
 """Types of the classifier of rows on a cluster; of dask collections it gives dask collections."""
 
-from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
 from .classifier import EntropicClassifier
-from .typing import Callback
+from .typing import Callback, ClassWeight, Constraint, Solver
 
 class DaskEntropicClassifier(EntropicClassifier):
     client: Any
@@ -19,16 +18,16 @@ class DaskEntropicClassifier(EntropicClassifier):
         n_knots: int = 0,
         bound: float = 2.0,
         C: float = 1.0,
-        constraint: Literal["inequality", "equality"] = "inequality",
+        constraint: Constraint = "inequality",
         slack: float = 10.0,
         margin: float = 0.0,
         fit_intercept: bool = True,
         standardize: bool | Literal["auto"] = "auto",
         monotonic_cst: ArrayLike | None = None,
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        class_weight: ClassWeight = None,
         leave_one_out: bool = True,
         certainty: float = 1.0,
-        solver: Literal["auto", "newton", "spectral", "spectral-paper"] = "auto",
+        solver: Solver = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
         n_jobs: int | None = None,

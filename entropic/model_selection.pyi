@@ -1,12 +1,12 @@
 """Types of the search: its parameters, and what it leaves beside the best candidate."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
 from .classifier import EntropicClassifier
-from .typing import Callback, Labels
+from .typing import Callback, ClassWeight, Constraint, Labels, Solver
 
 SEARCHED: dict[str, str]
 
@@ -15,7 +15,7 @@ class EntropicClassifierCV(EntropicClassifier):
     bounds: Sequence[float]
     Cs: Sequence[float]
     slacks: Sequence[float]
-    constraints: Sequence[Literal["inequality", "equality"]]
+    constraints: Sequence[Constraint]
     scoring: str
     rule: Literal["best", "one-standard-error"]
     cv: int | Iterable[Any] | Any | None
@@ -33,7 +33,7 @@ class EntropicClassifierCV(EntropicClassifier):
         bounds: Sequence[float] = (0.1, 0.3, 1.0, 3.0),
         Cs: Sequence[float] = (1.0,),
         slacks: Sequence[float] = (10.0,),
-        constraints: Sequence[Literal["inequality", "equality"]] = ("inequality",),
+        constraints: Sequence[Constraint] = ("inequality",),
         *,
         scoring: Literal[
             "accuracy_log_loss", "neg_log_loss", "accuracy", "balanced_accuracy", "roc_auc"
@@ -47,10 +47,10 @@ class EntropicClassifierCV(EntropicClassifier):
         fit_intercept: bool = True,
         standardize: bool | Literal["auto"] = "auto",
         monotonic_cst: ArrayLike | None = None,
-        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        class_weight: ClassWeight = None,
         leave_one_out: bool = True,
         certainty: float = 1.0,
-        solver: Literal["auto", "newton", "spectral", "spectral-paper"] = "auto",
+        solver: Solver = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
         n_jobs: int | None = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +22,7 @@ from entropic.kernels.threads import effective_threads
 from entropic.rows import rows_of
 from entropic.rows.sweep import Recomputed, Sweep
 from entropic.rows.target import Target
-from entropic.typing import Rows
+from entropic.typing import Constraint, Rows, Solver
 
 from .continuation import solve_with_slack
 from .ending import Goal, conclude
@@ -46,9 +45,9 @@ def solve(
     lower: ArrayLike = -1.0,
     upper: ArrayLike = 1.0,
     entropy_weight: float = 1.0,
-    constraint: Literal["equality", "inequality"] = "equality",
+    constraint: Constraint = "equality",
     slack: float = 0.0,
-    solver: Literal["auto", "newton", "spectral", "spectral-paper"] = "auto",
+    solver: Solver = "auto",
     tol: float = 1e-8,
     max_iter: int | None = None,
 ) -> Outcome:
