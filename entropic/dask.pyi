@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 from numpy.typing import ArrayLike
 
 from .classifier import EntropicClassifier
-from .typing import Callback, ClassWeight, Constraint, Solver
+from .typing import Callback, ClassWeight, Constraint, Path, Solver
 
 class DaskEntropicClassifier(EntropicClassifier):
     client: Any
@@ -36,7 +36,9 @@ class DaskEntropicClassifier(EntropicClassifier):
         callback: Callback | None = None,
         client: Any = None,
     ) -> None: ...
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self: ...
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, checkpoint: Path | None = None
+    ) -> Self: ...
     def decision_function(self, X: Any) -> Any: ...
     def predict(self, X: Any) -> Any: ...
     def predict_proba(self, X: Any) -> Any: ...

@@ -76,6 +76,9 @@ def moments(view: RowView, weights: ArrayLike, n_threads: int = 1) -> tuple[Floa
 def losses(
     slack: float, inequality: bool, functional_margins: ArrayLike, weights: ArrayLike
 ) -> tuple[float, Floats, Floats]: ...
+def sample_sums(
+    target_: Any, functional_margins: ArrayLike, log_margins: ArrayLike, n_threads: int = 1
+) -> tuple[float, ...]: ...
 def iterate(
     view: RowView,
     design: Any,
