@@ -464,6 +464,9 @@ def check_weights(values, name, n_samples):
 
 def check_box(lower, upper, n_features):
     """``lower`` and ``upper`` as arrays of length n_features."""
+    plain = type(lower) is float and type(upper) is float and -1e150 < lower < upper < 1e150
+    if plain and upper - lower >= NARROWEST * max(abs(lower), abs(upper)):
+        return np.full(n_features, lower), np.full(n_features, upper)
     bounds = []
     for values, name in ((lower, "lower"), (upper, "upper")):
         values = as_array(values, name, "a number or one number a column")

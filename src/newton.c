@@ -104,10 +104,9 @@ static int direction(ptrdiff_t n, const double *curvature, work *w)
     return 1;
 }
 
-/* The trial of a full step from `at` with a curvature, and the slope along it; 0 where it needs more
- * care. */
-static double full_step(const newton_problem *p, const newton_point *at, const double *curvature,
-                        newton_point *trial, work *w)
+/* The trial of a full step from `at`, and the slope along it; 0 where it needs more care. */
+static double full_step(const newton_problem *p, const newton_point *at, newton_point *trial,
+                        work *w)
 {
     const box *box = p->box;
     double along = 0;
@@ -116,7 +115,7 @@ static double full_step(const newton_problem *p, const newton_point *at, const d
         if (!(w->root[j] > 1e-100)) return 0;
         w->slope[j] = box->entropy_weight / box->half_width[j] * at->state[j] + at->gradient[j];
     }
-    if (!direction(box->n, curvature, w)) return 0;
+    if (!direction(box->n, at->curvature, w)) return 0;
     for (ptrdiff_t j = 0; j < box->n; j++) {
         along += w->root[j] * w->slope[j] * w->p[j];
         w->move[j] = box->half_width[j] / box->entropy_weight * w->p[j] / w->root[j];
@@ -146,18 +145,15 @@ int newton_steps(const newton_problem *p, newton_point points[2], newton_run *ru
     for (;;) {
         newton_point *at = &points[0], *trial = &points[1];
         if (stop || chunks_stopped(0)) break;
-        if (p->told(p->listener, at->gap, at->entropy + at->value, run->kind)) break;
+        if (p->told(p->listener, at->gap, at->entropy + at->value, run->n_steps == 0)) break;
         if (!(at->gap > p->sharp) || run->polished || run->n_steps == p->most) break;
-        /* at the goal the curvature of the step before serves, which is that of the other point */
-        int known = at->gap <= p->goal && run->n_steps > 0;
-        double slope = full_step(p, at, (known ? trial : at)->curvature, trial, &w);
+        double slope = full_step(p, at, trial, &w);
         if (!(slope < 0)) break;
         status = evaluate(p, &w, trial);
         stop = status != 0;
         run->n_reads++;
         if (stop || chunks_stopped(0) || !accepted(p, at, trial, slope)) break;
         run->polished = at->gap <= p->goal;
-        run->kind = known ? NEWTON_CHORD : NEWTON_CHOLESKY;
         run->n_steps++;
         newton_point before = *at;
         *at = *trial;

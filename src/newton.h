@@ -15,9 +15,6 @@ typedef struct {
     double value, entropy, gap;
 } newton_point;
 
-/* How the direction of a step was found: not at all for the first point. */
-typedef enum { NEWTON_START, NEWTON_CHOLESKY, NEWTON_CHORD } newton_kind;
-
 typedef struct {
     const rows *view;
     const box *box;
@@ -28,14 +25,13 @@ typedef struct {
      * must lower the objective by these shares of its slope. */
     double goal, sharp, armijo, promised, straight;
     ptrdiff_t most;
-    /* Told of each point and of the step to it; nonzero stops. */
-    int (*told)(void *listener, double gap, double objective, newton_kind kind);
+    /* Told of each point, and whether it is the first; nonzero stops. */
+    int (*told)(void *listener, double gap, double objective, int first);
     void *listener;
 } newton_problem;
 
 typedef struct {
     ptrdiff_t n_steps, n_reads;
-    newton_kind kind;               /* of the last step */
     int polished;                   /* whether the last step began within the goal */
 } newton_run;
 

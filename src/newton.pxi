@@ -1,8 +1,6 @@
 # Binding of Newton's full steps, part of _compiled.pyx; kernels/numpy_sweeps.py says what they are.
 
 cdef extern from "newton.h" nogil:
-    ctypedef enum newton_kind:
-        pass
     ctypedef struct newton_point:
         double *state
         double *coef
@@ -21,7 +19,7 @@ cdef extern from "newton.h" nogil:
         int constant
         double goal, sharp, armijo, promised, straight
         ptrdiff_t most
-        int (*told)(void *listener, double gap, double objective, newton_kind kind) noexcept
+        int (*told)(void *listener, double gap, double objective, int first) noexcept
         void *listener
     ctypedef struct newton_run:
         ptrdiff_t n_steps, n_reads
@@ -36,14 +34,11 @@ cdef class Listener:
     cdef object function, error
 
 
-# By newton_kind: how the history names the steps.
-cdef tuple KINDS = ("", "cholesky", "chord")
-
-
-cdef int tell(void *listener, double gap, double objective, newton_kind kind) noexcept with gil:
+cdef int tell(void *listener, double gap, double objective, int first) noexcept with gil:
     me = <Listener>listener
     try:
-        return bool(me.function(gap, objective, 1.0 if kind else 0.0, KINDS[kind]))
+        step = () if first else (1.0, "cholesky")
+        return bool(me.function(gap, objective, *step))
     except BaseException as error:
         me.error = error
         return 1

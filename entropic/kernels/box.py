@@ -31,6 +31,12 @@ class Box:
         self.centre = self.lower + (self.upper - self.lower) / 2
         self.half_width = (self.upper - self.lower) / 2
 
+    def with_entropy_weight(self, weight):
+        """The same box with another weight of its entropy."""
+        if weight == self.entropy_weight:
+            return self
+        return type(self)(self.lower, self.upper, weight)
+
     def coef(self, state):
         """Coefficients of a state: ``m + e tanh(u)``."""
         return np.clip(self.centre + self.half_width * np.tanh(state), self.lower, self.upper)

@@ -12,8 +12,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from entropic.kernels.backend import Box
-
 from .ending import Ending, Goal
 from .newton import new_history, newton
 from .newton_steps import CholeskyStep, choose_step
@@ -76,7 +74,7 @@ def start_of_sample(sweep, box, n_rows):
     """
     part = sweep.sample(n_rows).sweep
     share = part.total_weight / sweep.total_weight
-    small = Box(box.lower, box.upper, box.entropy_weight * share)
+    small = box.with_entropy_weight(box.entropy_weight * share)
     tol = BEGUN * sweep.n_features / n_rows
     found = newton(part, small, CholeskyStep(polishes=False), tol=tol, max_iter=STAGE_STEPS)
     return found.state, found.history["objective"][-1] / share

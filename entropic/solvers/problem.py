@@ -145,9 +145,9 @@ def _minimise(sweep, box, solver, tol, max_iter, start, callback):
     unit = math.ldexp(1.0, math.frexp(sweep.weight_range[1])[1] - 1)
     part = sweep if unit == 1 else sweep.in_units(unit)
     weight = min(box.entropy_weight / min(unit, 1.0), 1e300) / max(unit, 1.0)
-    given = Box(box.lower, box.upper, weight)
+    given = box.with_entropy_weight(weight)
     least = LEAST_ENTROPY * tol * part.total_weight / part.n_features
-    raised = Box(box.lower, box.upper, max(weight, least))
+    raised = given.with_entropy_weight(max(weight, least))
     goal = Goal(part, given, tol)
     # the solvers aim a little below, to leave room for what rounding hides
     options = dict(goal=goal, tol=AIM * tol, max_iter=max_iter, start=start)
