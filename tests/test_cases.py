@@ -80,7 +80,7 @@ CASES = {
         "command/test_file_cases.py::test_row_numbers_of_sorted_classes_are_no_feature",
     "Parquet with a date, duration, list or binary column, and --drop of it":
         "command/test_file_cases.py::test_parquet_columns_that_are_no_features_can_be_dropped",
-    "Parquet string_view": "command/test_source.py::test_parquet_columns_of_all_kinds",
+    "Parquet string_view": "command/test_typed_files.py::test_parquet_columns_of_all_kinds",
     "--drop wanted at predict time; an extra column there":
         "command/test_file_cases.py::test_predict_drops_copies_and_ignores_columns",
     "np.ma.array with -9999 under the mask, as X or y":

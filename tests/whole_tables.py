@@ -10,6 +10,8 @@ from entropic.command.dialect import Dialect
 from entropic.command.encoding import cells_of, numbers_of
 from entropic.command.source import Source, open_source
 
+ROWS = [[1.5, "red", 0], [2, "green", 1], [-3e2, "blue", 0]]
+
 
 @dataclass
 class Whole:
@@ -54,3 +56,18 @@ def _same_in_batches(source, table):
     for name in table.column_names:
         pieces = [_column(batch, name) for batch in batches]
         np.testing.assert_array_equal(np.concatenate(pieces), _column(table, name))
+
+
+def assert_holds_rows(table, header=True):
+    """Check that a table is ROWS."""
+    assert table.source.header is header
+    assert table.names == (["size", "colour", "y"] if header else ["1", "2", "3"])
+    np.testing.assert_array_equal(table.columns[0], [1.5, 2, -300])
+    assert table.columns[1].tolist() == ["red", "green", "blue"]
+    np.testing.assert_array_equal(table.columns[2], [0, 1, 0])
+
+
+def text_of(separator=",", end="\n", header=True, quote=""):
+    """ROWS as text."""
+    rows = [["size", "colour", "y"]] * header + ROWS
+    return "".join(separator.join(f"{quote}{cell}{quote}" for cell in row) + end for row in rows)
