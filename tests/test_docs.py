@@ -1,8 +1,10 @@
 """Every program on the pages of the user guide runs, and prints what the page shows."""
 
+import doctest
 import importlib.util
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,12 @@ def test_a_program_that_prints_something_else_is_found(tmp_path):
 def test_the_site_lists_every_page():
     listed = re.findall(r"\w+\.md", (ROOT / "mkdocs.yml").read_text())
     assert sorted(listed) == sorted(page.name for page in PAGES)
+
+
+@pytest.mark.one_backend
+def test_the_examples_of_docstrings():
+    holding = [path for path in (ROOT / "entropic").rglob("*.py") if ">>> " in path.read_text()]
+    assert holding
+    for path in holding:
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        assert doctest.testmod(import_module(name)).failed == 0
