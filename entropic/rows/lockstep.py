@@ -62,6 +62,7 @@ class _Course(threading.Thread):
     def _answer(self):
         answer = self.answers.get()
         if answer is Abandoned:
+            self.answers.put(Abandoned)  # for a body that asks on its way out
             raise Abandoned
         return answer
 
@@ -87,9 +88,9 @@ def in_lockstep(bodies, answer, n_awake=1):
     """
     waiting = SimpleQueue()
     courses = [_Course(body, waiting) for body in bodies]
-    for course in courses:
-        course.start()
     try:
+        for course in courses:
+            course.start()
         woken, answers = courses, [None] * len(courses)
         while woken:
             _wake(woken, answers, waiting, n_awake)
@@ -104,7 +105,8 @@ def in_lockstep(bodies, answer, n_awake=1):
         for course in courses:
             course.answers.put(Abandoned)
         for course in courses:
-            course.join()
+            if course.is_alive():  # no more than begun to start, where that was interrupted
+                course.join()
     return [course.result for course in courses]
 
 

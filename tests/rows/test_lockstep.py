@@ -113,3 +113,39 @@ def test_the_state_of_floating_point_errors_is_the_callers():
         pytest.skip("before NumPy 2 it belongs to a thread")
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         in_lockstep([lambda ask: np.ones(1) / np.zeros(1)], list)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("started", [False, True])
+def test_no_thread_is_left_where_one_could_not_be_started(monkeypatch, error, started):
+    before, start, n_started = threading.active_count(), threading.Thread.start, []
+
+    def start_some(self):
+        n_started.append(self)
+        if len(n_started) < 3 or started:
+            start(self)
+        if len(n_started) == 3:
+            raise error("here")
+
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    with pytest.raises(error, match="here"):
+        in_lockstep([lambda ask: ask(0)] * 5, list)
+    assert len(n_started) == 3
+    assert threading.active_count() == before
+
+
+def test_a_body_that_asks_on_its_way_out_is_ended_all_the_same():
+    before = threading.active_count()
+
+    def body(ask):
+        try:
+            ask(0)
+        finally:
+            ask(1)
+
+    def answer(requests):
+        raise ValueError("here")
+
+    with pytest.raises(ValueError, match="here"):
+        in_lockstep([body] * 3, answer)
+    assert threading.active_count() == before
