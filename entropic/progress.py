@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
-from threading import Lock
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -17,8 +16,6 @@ except ImportError:  # before scikit-learn 1.9
 
 log = logging.getLogger("entropic")
 log.addHandler(logging.NullHandler())
-
-_one_step = Lock()
 
 
 @contextmanager
@@ -51,10 +48,9 @@ def step_task(estimator, name):
     """Tell scikit-learn's callbacks of a step; whether one of them asks to stop."""
     if not has_callbacks(estimator):
         return False
-    with _one_step:
-        step = estimator._callback_fit_ctx.subcontext(task_name=name)
-        step.call_on_fit_task_begin(estimator=estimator)
-        return step.call_on_fit_task_end(estimator=estimator)
+    step = estimator._callback_fit_ctx.subcontext(task_name=name)
+    step.call_on_fit_task_begin(estimator=estimator)
+    return step.call_on_fit_task_end(estimator=estimator)
 
 
 def described(figures):

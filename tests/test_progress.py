@@ -61,6 +61,22 @@ def test_scikit_learns_callbacks_may_stop_a_fit(told):
     assert model.status_ == "interrupted" and told.log[-1] == "teardown"
 
 
+@pytest.mark.parametrize("y", [TWO, Y], ids=["two classes", "three"])
+def test_scikit_learns_callbacks_may_fit_models_that_are_told_of_too(told, y):
+    inner, within = type(told)(), []
+
+    class Fitting(type(told)):
+        def on_fit_task_end(self, *args, **kwargs):
+            if len(within) < 2:
+                within.append(EntropicClassifier().set_callbacks(inner).fit(X, y))
+            return super().on_fit_task_end(*args, **kwargs)
+
+    model = EntropicClassifier().set_callbacks(Fitting()).fit(X, y)
+    assert inner.log.count("end fit") == 2
+    for each in within:
+        np.testing.assert_array_equal(each.coef_, model.coef_)
+
+
 def test_callbacks_are_told_when_a_fit_fails_and_are_not_saved(told, tmp_path):
     model = EntropicClassifier(max_iter=1).set_callbacks(told)
     with warnings.catch_warnings():

@@ -14,8 +14,6 @@ import numpy as np
 from entropic.rows import rows_of
 from entropic.rows.sparse import magnitudes
 
-_one_at_a_time = Lock()  # who makes a design that others share
-
 
 class Design:
     """Rows × scaling × constant, with nothing expanded.
@@ -34,7 +32,7 @@ class Design:
         self.mean, self.scale = mean, scale
         self.n_samples = rows.n_samples
         self.n_features = rows.n_columns + self.constant
-        self._latest = {}
+        self._latest, self._making = {}, Lock()
 
     def stored(self, most):
         """The same design with its monomials, up to ``most`` numbers, made once and kept."""
@@ -161,7 +159,7 @@ class Design:
 
     def _shared(self, kind, key, make):
         """The latest design of a kind, where it was made for the same key."""
-        with _one_at_a_time:
+        with self._making:
             latest = self._latest.get(kind)
             if latest is None or not np.array_equal(latest[0], key):
                 latest = self._latest[kind] = key, make()

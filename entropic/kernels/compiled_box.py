@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from entropic.kernels._compiled import BoxView
+from entropic.kernels.cached import cached_property
 
 from .box import STRAIGHT, Box
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import ContextDecorator
 from functools import cache
@@ -25,6 +26,8 @@ class LibraryThreads(ContextDecorator):
         self.wanted = wanted  # not on NumPy's sweeps: backend.py says so
         self.lock, self.here = threading.Lock(), threading.local()
         self.fits, self.before = 0, []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget_other_threads)
 
     def __enter__(self):
         if not self.wanted:
@@ -48,6 +51,13 @@ class LibraryThreads(ContextDecorator):
                 _restore(self.here.before)
                 if self.fits == 0:
                     _restore(self.before)
+
+    def _forget_other_threads(self):
+        """In the child of a fork, where their fits do not go on and nobody releases the lock."""
+        self.lock, others = threading.Lock(), self.fits
+        self.fits = int(getattr(self.here, "depth", 0) > 0)
+        if others and not self.fits:
+            _restore(self.before)
 
 
 def _limit(libraries):

@@ -9,11 +9,12 @@ says where the monomials of degree d with first feature i begin (docs/mathematic
 
 from __future__ import annotations
 
-from functools import cached_property
 from math import comb
 
 import numpy as np
 import scipy.sparse as sp
+
+from entropic.kernels.cached import cached_property
 
 LARGEST_INDEX = np.iinfo(np.int64).max
 

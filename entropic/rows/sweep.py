@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from entropic.kernels.backend import sweeps
+from entropic.kernels.cached import cached_property
 
 from .target import Target
 from .work import Work

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
 
 import numpy as np
 
+from entropic.kernels.cached import cached_property
 from entropic.rows.sweep import Evaluation
 
 

@@ -127,11 +127,12 @@ def minimise(sweep, box, *, solver="auto", tol=1e-8, max_iter=None, start=None, 
     """
     _check_sizes(sweep, box)
     used = used_columns(sweep)
-    if used is None:
-        return _minimise(sweep, box, solver, tol, max_iter, start, callback)
-    part, small = restricted(sweep, box, used)
-    start = None if start is None else start[used]
-    return extended(_minimise(part, small, solver, tol, max_iter, start, callback), box, used)
+    with np.errstate(under="ignore"):  # whatever the caller's: what is so small is 0
+        if used is None:
+            return _minimise(sweep, box, solver, tol, max_iter, start, callback)
+        part, small = restricted(sweep, box, used)
+        start = None if start is None else start[used]
+        return extended(_minimise(part, small, solver, tol, max_iter, start, callback), box, used)
 
 
 def _minimise(sweep, box, solver, tol, max_iter, start, callback):

@@ -8,6 +8,8 @@ overlapping ones. A certainty below one takes quantiles of each class in place o
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 FARTHEST = np.finfo(np.float64).max
@@ -76,4 +78,4 @@ def _beyond(values, weights, certainty):
     allowed = (1 - certainty) * reaching[0] * (1 + 1e-12)
     over = np.count_nonzero(reaching > allowed)
     last_over = over - 1 if over else np.argmax(weights > 0)
-    return float(np.nextafter(values[last_over], np.inf))
+    return math.nextafter(values[last_over], math.inf)

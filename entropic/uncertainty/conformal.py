@@ -58,7 +58,7 @@ def band(defective, good):
     Open at either end, as :func:`entropic.uncertainty.band.in_band` has it.
     """
     if good <= defective:
-        return float(np.nextafter(good, -np.inf)), float(np.nextafter(defective, np.inf))
+        return math.nextafter(good, -math.inf), math.nextafter(defective, math.inf)
     return float(defective), float(good)
 
 

@@ -189,8 +189,8 @@ def _beside(weight, total, low, high):
 def band(distance):
     """The band of the scores up to a distance from 0, as ``in_band`` has it: open at both ends."""
     if distance < 0:
-        return 0.0, float(np.nextafter(0.0, 1.0))
-    upper = float(np.nextafter(distance, np.inf))
+        return 0.0, math.nextafter(0.0, 1.0)
+    upper = math.nextafter(distance, math.inf)
     return -upper, upper
 
 

@@ -22,10 +22,10 @@ score is what they would score.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from entropic.kernels.cached import cached_property
 from entropic.kernels.library_threads import one_library_thread
 from entropic.rows.memory import memory_limit
 from entropic.rows.work import DENSE_PAIR, SPARSE_PAIR, factor_time

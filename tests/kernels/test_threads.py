@@ -17,6 +17,7 @@ from entropic import EntropicClassifier
 from entropic.kernels import library_threads, threads
 from entropic.kernels.backend import name as backend
 from entropic.kernels.backend import sweeps
+from entropic.kernels.cached import cached_property
 from entropic.kernels.loss import Loss
 from entropic.rows import DenseRows
 from entropic.rows.target import Target
@@ -135,6 +136,50 @@ def test_fork_while_other_threads_sweep():
         print("well")
     """
     assert run(code) == "well"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_child_of_a_fork_waits_for_no_fit_of_another_thread():
+    code = """
+        import os, signal, threading
+        from entropic.kernels.library_threads import LibraryThreads
+        limited, held, done = LibraryThreads(), threading.Event(), threading.Event()
+        def fit():
+            with limited, limited.lock:
+                held.set()
+                done.wait()
+        other = threading.Thread(target=fit)
+        other.start()
+        held.wait()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            with limited:
+                inside = limited.fits
+            os._exit(0 if (inside, limited.fits) == (1, 0) else 3)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        done.set()
+        other.join()
+        print("well")
+    """
+    assert run(code) == "well"
+
+
+def test_what_is_computed_once_is_computed_at_the_same_time_for_several():
+    both = threading.Barrier(2, timeout=20)
+
+    class Each:
+        @cached_property
+        def value(self):
+            both.wait()
+            return object()
+
+    pair = Each(), Each()
+    other = threading.Thread(target=lambda: pair[1].value)
+    other.start()
+    assert pair[0].value is pair[0].value
+    other.join()
+    assert pair[1].value is not pair[0].value
 
 
 @compiled
