@@ -631,3 +631,29 @@ def test_two_labels_are_told_by_comparisons(y):
 )
 def test_what_is_not_plainly_two_labels_is_left_to_scikit_learn(y):
     assert checks.two_labels(y) is None
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"slack": 0, "bound": 20.0}, {"slack": 1e-6, "constraint": "equality", "degree": 2}],
+    ids=str,
+)
+def test_errors_of_floating_point_that_the_caller_has_raised_are_none(settings, n_classes):
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % n_classes
+    X = rng.normal(size=(90, 3)) + 8 * np.eye(3)[y]
+
+    def answers():
+        model = EntropicClassifier(**settings).fit(X, y)
+        model.conformalize(X, y, 0.5)
+        bands = [model.predict_set(X)]
+        model.control_error(X, y, max_error=0.3)
+        return model, [*bands, model.predict_set(X), model.predict_proba(100 * X), model.coef_]
+
+    with np.errstate(all="raise"):
+        _, strict = answers()
+    model, plain = answers()
+    assert model.converged_
+    for one, other in zip(strict, plain, strict=True):
+        assert_array_equal(one, other)
