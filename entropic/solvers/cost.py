@@ -33,7 +33,7 @@ ROWS_A_COLUMN, AMPLE_ROWS = 10, 40
 SAMPLE_SHARE, AMPLE_SHARE, LARGER_SHARE = 3, 8, 32
 # Secant steps (secant.py) are made where another step takes more than so many seconds, and where
 # what their sample takes is no more than so many sweeps.
-WORTH_A_SAMPLE, SAMPLE_IN_SWEEPS = 1.5e-3, 12
+WORTH_A_SAMPLE, SAMPLE_IN_SWEEPS = 1.5e-3, 20
 # A read of rows that are only streamed takes about so many times a sweep over them in memory.
 STREAMED_FACTOR = 10
 
