@@ -1,4 +1,4 @@
-/* Newton's full steps on a small problem. */
+/* Newton's steps on a small problem. */
 #include "newton.h"
 
 #include <float.h>
@@ -8,6 +8,8 @@
 
 #include "blas.h"
 #include "threads.h"
+
+static const double SHORTEST = 1e-6; /* share of a step that is tried here */
 
 /* Work arrays: coefficients, gradient and curvature of the stored rows with their constant, and for
  * each feature what a step needs. */
@@ -104,9 +106,8 @@ static int direction(ptrdiff_t n, const double *curvature, work *w)
     return 1;
 }
 
-/* The trial of a full step from `at`, and the slope along it; 0 where it needs more care. */
-static double full_step(const newton_problem *p, const newton_point *at, newton_point *trial,
-                        work *w)
+/* The slope along Newton's step from `at`; 0 where it needs more care. */
+static double slope_along(const newton_problem *p, const newton_point *at, work *w)
 {
     const box *box = p->box;
     double along = 0;
@@ -116,23 +117,49 @@ static double full_step(const newton_problem *p, const newton_point *at, newton_
         w->slope[j] = box->entropy_weight / box->half_width[j] * at->state[j] + at->gradient[j];
     }
     if (!direction(box->n, at->curvature, w)) return 0;
-    for (ptrdiff_t j = 0; j < box->n; j++) {
-        along += w->root[j] * w->slope[j] * w->p[j];
-        w->move[j] = box->half_width[j] / box->entropy_weight * w->p[j] / w->root[j];
-    }
-    box_moved(box, at->state, w->move, p->straight, trial->state);
+    for (ptrdiff_t j = 0; j < box->n; j++) along += w->root[j] * w->slope[j] * w->p[j];
     return along;
 }
 
-/* Whether a full step is taken without a second thought. */
+/* The state of a trial at a share of that step. */
+static void aim(const newton_problem *p, const newton_point *at, newton_point *trial, double length,
+                work *w)
+{
+    const box *box = p->box;
+    double share = length / box->entropy_weight;
+    for (ptrdiff_t j = 0; j < box->n; j++)
+        w->move[j] = share * box->half_width[j] * w->p[j] / w->root[j];
+    box_moved(box, at->state, w->move, p->straight, trial->state);
+}
+
+static double noise_of(const newton_point *at)
+{
+    return 8 * DBL_EPSILON * (fabs(at->entropy) + fabs(at->value));
+}
+
+static double change_to(const newton_point *trial, const newton_point *at)
+{
+    return trial->entropy + trial->value - (at->entropy + at->value);
+}
+
+/* Whether a trial is taken without a second thought. */
 static int accepted(const newton_problem *p, const newton_point *at, const newton_point *trial,
                     double slope)
 {
-    double change = trial->entropy + trial->value - (at->entropy + at->value);
-    double noise = 8 * DBL_EPSILON * (fabs(at->entropy) + fabs(at->value));
-    int enough = change <= p->armijo * slope || (change <= noise && trial->gap < 0.9 * at->gap);
+    double change = change_to(trial, at);
+    int enough = change <= p->armijo * slope
+              || (change <= noise_of(at) && trial->gap < 0.9 * at->gap);
     if (p->target.loss.inequality && !(-change >= -p->promised * slope)) return 0;
     return enough && (at->gap > p->goal || trial->gap <= at->gap);
+}
+
+/* Whether half of a step that was not accepted may be: not over a kink, where steps are made anew,
+ * not at the goal, and not where differences are rounding. */
+static int halved(const newton_problem *p, const newton_point *at, const newton_point *trial,
+                  double slope)
+{
+    double size = fmax(fabs(slope), fabs(change_to(trial, at)));
+    return !p->target.loss.inequality && at->gap > p->goal && !(size <= noise_of(at));
 }
 
 int newton_steps(const newton_problem *p, newton_point points[2], newton_run *run)
@@ -141,18 +168,26 @@ int newton_steps(const newton_problem *p, newton_point points[2], newton_run *ru
     *run = (newton_run){0};
     if (work_new(&w, (size_t)p->view->n_columns + 1) != 0) return -1;
     int status = evaluate(p, &w, &points[0]), stop = status != 0;
+    double length = 0;
     run->n_reads = 1;
     for (;;) {
         newton_point *at = &points[0], *trial = &points[1];
         if (stop || chunks_stopped(0)) break;
-        if (p->told(p->listener, at->gap, at->entropy + at->value, run->n_steps == 0)) break;
+        if (p->told(p->listener, at->gap, at->entropy + at->value, length)) break;
         if (!(at->gap > p->sharp) || run->polished || run->n_steps == p->most) break;
-        double slope = full_step(p, at, trial, &w);
+        double slope = slope_along(p, at, &w);
         if (!(slope < 0)) break;
-        status = evaluate(p, &w, trial);
-        stop = status != 0;
-        run->n_reads++;
-        if (stop || chunks_stopped(0) || !accepted(p, at, trial, slope)) break;
+        int taken = 0;
+        for (length = 1; !taken; length /= 2) {
+            aim(p, at, trial, length, &w);
+            status = evaluate(p, &w, trial);
+            stop = status != 0;
+            run->n_reads++;
+            if (stop || chunks_stopped(0)) break;
+            taken = accepted(p, at, trial, length * slope);
+            if (taken || !(length > SHORTEST) || !halved(p, at, trial, length * slope)) break;
+        }
+        if (!taken) break;
         run->polished = at->gap <= p->goal;
         run->n_steps++;
         newton_point before = *at;

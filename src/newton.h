@@ -1,4 +1,4 @@
-/* Newton's full steps on a small problem, as long as nothing but their acceptance is to be decided:
+/* Newton's steps on a small problem, as long as nothing but their length is to be decided:
  * what solvers/newton.py makes of each step, without the interpreter (docs/mathematics.md, section
  * 3.3). */
 #ifndef ENTROPIC_NEWTON_H
@@ -25,8 +25,8 @@ typedef struct {
      * must lower the objective by these shares of its slope. */
     double goal, sharp, armijo, promised, straight;
     ptrdiff_t most;
-    /* Told of each point, and whether it is the first; nonzero stops. */
-    int (*told)(void *listener, double gap, double objective, int first);
+    /* Told of each point and the length of the step to it, 0 at the first; nonzero stops. */
+    int (*told)(void *listener, double gap, double objective, double length);
     void *listener;
 } newton_problem;
 

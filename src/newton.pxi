@@ -1,4 +1,4 @@
-# Binding of Newton's full steps, part of _compiled.pyx; kernels/numpy_sweeps.py says what they are.
+# Binding of Newton's steps, part of _compiled.pyx; kernels/numpy_sweeps.py says what they are.
 
 cdef extern from "newton.h" nogil:
     ctypedef struct newton_point:
@@ -19,7 +19,7 @@ cdef extern from "newton.h" nogil:
         int constant
         double goal, sharp, armijo, promised, straight
         ptrdiff_t most
-        int (*told)(void *listener, double gap, double objective, int first) noexcept
+        int (*told)(void *listener, double gap, double objective, double length) noexcept
         void *listener
     ctypedef struct newton_run:
         ptrdiff_t n_steps, n_reads
@@ -34,10 +34,10 @@ cdef class Listener:
     cdef object function, error
 
 
-cdef int tell(void *listener, double gap, double objective, int first) noexcept with gil:
+cdef int tell(void *listener, double gap, double objective, double length) noexcept with gil:
     me = <Listener>listener
     try:
-        step = () if first else (1.0, "cholesky")
+        step = (length, "cholesky") if length > 0 else ()
         return bool(me.function(gap, objective, *step))
     except BaseException as error:
         me.error = error

@@ -153,10 +153,11 @@ def evaluate(
 
 
 def newton_steps(rows, design, box, target, state, rules, told):
-    """Newton's full steps on a small problem: none here, for nothing is gained without a compiler.
+    """Newton's steps on a small problem: none here, for nothing is gained without a compiler.
 
-    The compiled twin goes from the state as long as each full step with a Cholesky factor is
-    accepted, and ends where it is not, at the goal, or where it is told to stop.
+    The compiled twin goes from the state as long as each full step with a Cholesky factor, or in
+    the equality form a part of it, is accepted, and ends where it is not, at the goal, or where it
+    is told to stop.
 
     Parameters
     ----------

@@ -231,7 +231,7 @@ class Sweep:
         return Evaluation(coef, value, self.design.from_rows(gradient), matrix, *kept)
 
     def newton_steps(self, box, state, rules, told):
-        """Newton's full steps from a state, where the kernels make them (numpy_sweeps.py).
+        """Newton's steps from a state, where the kernels make them (numpy_sweeps.py).
 
         Returns
         -------
