@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from sklearn.utils.validation import validate_data
 
 from . import checks
@@ -29,6 +30,8 @@ from .uncertainty.several import problems_of
 
 # Parameters that change nothing of what a fit finds.
 BESIDE = ("n_jobs", "verbose", "callback", "warm_start", "client")
+# What stands for no slack, the next where the constraint is not kept well enough.
+EXACT = (1e-8, 1e-9, 1e-10, 1e-11)
 # Of the sample of batches from which knots are learned, and by which a search judges.
 SAMPLE_ROWS, SAMPLE_ENTRIES = 20_000, 20_000_000
 
@@ -60,7 +63,9 @@ class BatchFitMixin(FittingMixin):
         self
             ``multipliers_`` and ``loo_decision_`` are None: they have a number a row. For more than
             524,288 rows ``predict_proba`` and a ``certainty`` below 1 rest on leave-one-out scores
-            cut to 13 binary digits; the band of ``certainty=1`` is exact.
+            cut to 13 binary digits; the band of ``certainty=1`` is exact. ``slack=0`` is the limit
+            of small slacks, at which the constraint is kept to ``sqrt(tol * n_samples)``; no proof
+            is looked for where nothing separates the classes.
 
         Raises
         ------
@@ -90,12 +95,32 @@ class BatchFitMixin(FittingMixin):
             batches.transform = self.splines_.transform
 
     def _check_streamed(self):
-        if self.solver in RULES or float(self.slack) == 0:
-            name = "slack" if float(self.slack) == 0 else "solver"
+        if self.solver in RULES:
             raise ValueError(
-                f"{name}={getattr(self, name)!r} keeps a number for every row, which rows that are "
-                "streamed are to avoid; fit in memory, or use slack > 0 and solver='auto'."
+                f"solver={self.solver!r} keeps a number for every row, which rows that are "
+                "streamed are to avoid; fit in memory, or use solver='auto'."
             )
+
+    def _follow_slack(self, sweep, box, start, callback):
+        """Minimise for the slack wanted, or instead of none for one that keeps the constraint.
+
+        That is the paper's rule for the exact constraint: a residual of at most ``sqrt(tol M)`` for
+        M samples of weight (docs/mathematics.md, section 4.2).
+
+        Returns
+        -------
+        sweep : PartedSweep
+            With the slack that was taken.
+        outcome : Outcome
+        """
+        for slack in (float(self.slack),) if float(self.slack) else EXACT:
+            sweep = sweep.with_target(loss=replace(sweep.view.loss, slack=slack))
+            outcome = self._minimise(sweep, box, start, callback)
+            kept = outcome.residual_norm <= np.sqrt(self.tol * sweep.n_counted)
+            if float(self.slack) or kept or not outcome.converged:
+                break
+            start = outcome.state
+        return sweep, outcome
 
     def _problem(self):
         """The parameters on which the solution depends."""
@@ -123,7 +148,7 @@ class BatchFitMixin(FittingMixin):
             )
         self.classes_ = found.labels
         factors = checks.check_class_weight(self.class_weight, found.labels, found.weight)
-        loss = Loss(float(self.slack), self.constraint == "inequality")
+        loss = Loss(float(self.slack) or EXACT[0], self.constraint == "inequality")
         view = View(None, found.labels, factors, loss, float(self.margin), self.n_jobs)
         sparse = bool(found.figures["sparse"])
         scaled = not sparse if self.standardize == "auto" else self.standardize
@@ -149,7 +174,7 @@ class BatchFitMixin(FittingMixin):
             own = replace(view, positive=places[number])
             sweep = PartedSweep(rows, own, totals, design, work)
             callback = watch.of(places[number], ask)
-            outcome = self._minimise(sweep, box, starts[number], callback)
+            sweep, outcome = self._follow_slack(sweep, box, starts[number], callback)
             learned = LeftOutOfParts.of(sweep, box, outcome, found, self.leave_one_out)
             return replace(outcome, evaluation=None), learned
 

@@ -173,8 +173,8 @@ def test_bad_rows_are_named_by_partition(client):
         model.fit(X, y)
     with pytest.raises(ValueError, match="4 partitions and y or sample_weight 1; repartition"):
         model.fit(X_parts, da.from_array(y[:-1], chunks=400))
-    with pytest.raises(ValueError, match="slack=0 keeps a number for every row"):
-        DaskEntropicClassifier(slack=0, client=client).fit(X_parts, y_parts)
+    with pytest.raises(ValueError, match="solver='spectral' keeps a number for every row"):
+        DaskEntropicClassifier(solver="spectral", client=client).fit(X_parts, y_parts)
 
 
 def test_a_checkpoint_is_gone_on_from(client, tmp_path, monkeypatch):

@@ -255,9 +255,26 @@ def test_labels_that_are_too_many_or_too_few():
     refused(cut(50, X, y, (y == "no") * 1.0), "Only rows of weight 0 have the label yes")
 
 
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
+@pytest.mark.parametrize("tol, classes", [(1e-8, 2), (1e-13, 2), (1e-8, 3)])
+def test_the_exact_constraint_is_the_limit_of_small_slacks(constraint, tol, classes):
+    """Where some coefficients separate, the solution of memory; the residual is as asked."""
+    X, _ = rows(240)
+    y = np.digitize(X[:, 0] + 0.1 * X[:, 1], [3.4, 3.9][: classes - 1])
+    settings = dict(slack=0.0, constraint=constraint, bound=50.0, tol=tol, degree=classes - 1)
+    whole = EntropicClassifier(**settings).fit(X, y)
+    model = EntropicClassifier(**settings).fit_batches(cut(33, X, y))
+    assert np.all(whole.converged_) and np.all(model.converged_)
+    scale = np.max(np.abs(whole.coef_), axis=1, keepdims=True)
+    assert_allclose(model.coef_ / scale, whole.coef_ / scale, atol=max(1e-5, tol))
+    if classes == 2:
+        t = np.where(y == 1, 1, -1) * model.decision_function(X)
+        assert model.residual_norm_ <= np.sqrt(tol * len(y))
+        assert np.all(t > -model.residual_norm_)
+
+
 def test_what_needs_a_number_a_row():
     X, y = rows()
-    refused(cut(50, X, y), "slack=0.*keeps a number for every row", slack=0)
     refused(cut(50, X, y), "solver='spectral' keeps a number", solver="spectral")
 
 

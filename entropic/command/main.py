@@ -5,6 +5,7 @@ Only what arguments need is imported here; a subcommand's own libraries are load
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -36,7 +37,9 @@ def main(argv=None):
             from .options import parser
 
             options = parser().parse_args(argv)
-            run = _SUBCOMMANDS[options.command]()
+            # each subcommand is a function in a module of its name
+            name = options.command
+            run = getattr(importlib.import_module(f"{__package__}.{name}"), name)
         run(options)
         sys.stdout.flush()
     except SystemExit as done:  # --help and --version
@@ -57,45 +60,6 @@ def main(argv=None):
     except (ValueError, OSError) as error:
         return _complain(str(error), BAD_INPUT)
     return 0
-
-
-def _fit():
-    from .fit import fit
-
-    return fit
-
-
-def _predict():
-    from .predict import predict
-
-    return predict
-
-
-def _show():
-    from .show import show
-
-    return show
-
-
-def _plot():
-    from .plot import plot
-
-    return plot
-
-
-def _paper():
-    from .paper import paper
-
-    return paper
-
-
-_SUBCOMMANDS = {
-    "fit": _fit,
-    "predict": _predict,
-    "show": _show,
-    "plot": _plot,
-    "paper": _paper,
-}
 
 
 @contextmanager

@@ -13,7 +13,13 @@ from .cells import number_as_word, unique_names
 from .columns import NUMBER, TEXT
 
 BUNDLED = ("breast_cancer", "digits", "iris", "wine")
-_DAY = 86_400_000_000  # microseconds
+# Dates are days, times of day and durations seconds: in Arrow ticks are microseconds.
+_UNITS = [
+    (pa.types.is_date, pa.timestamp("us"), 86_400e6),
+    (pa.types.is_timestamp, pa.timestamp("us"), 86_400e6),
+    (pa.types.is_time, pa.time64("us"), 1e6),
+    (pa.types.is_duration, pa.duration("us"), 1e6),
+]
 
 
 class TypedFile:
@@ -162,17 +168,12 @@ def _converted(column, kind):
             ]
             column = pa.array(words, pa.string())
         return column.cast(pa.string()).dictionary_encode()
+    for is_kind, kind, unit in _UNITS:
+        if is_kind(column.type):
+            ticks = column.cast(kind, safe=False).cast(pa.int64())
+            return pc.divide(ticks.cast(NUMBER), unit)
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
-    elif pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-        return pc.divide(column.cast(NUMBER), float(_DAY))
-    elif pa.types.is_time(column.type):
-        column = column.cast(pa.time64("us"), safe=False).cast(pa.int64())
-        return pc.divide(column.cast(NUMBER), 1e6)
-    elif pa.types.is_duration(column.type):
-        column = column.cast(pa.duration("us"), safe=False).cast(pa.int64())
-        return pc.divide(column.cast(NUMBER), 1e6)
     numbers = column.cast(NUMBER, safe=False)
     return pc.if_else(pc.is_nan(numbers), None, numbers)
 
