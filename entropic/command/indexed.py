@@ -36,8 +36,15 @@ class IndexedRows:
         return self.matrix.shape[0]
 
     def take(self, rows):
-        """Some of the rows, by their numbers or by a mask or range."""
+        """Some of the rows, by their numbers, a mask or a range."""
         return IndexedRows(self.matrix[rows], self.labels[rows])
+
+    # as Arrow's batches have them
+    def filter(self, mask):
+        return self.take(np.asarray(mask))
+
+    def slice(self, start, length):
+        return self.take(slice(start, start + length))
 
     @classmethod
     def stacked(cls, parts):

@@ -72,10 +72,10 @@ class StreamedRows:
         self.places = {} if options.test is not None else self._drawn(options)
         self.missing, held, truths = (0, 0), [], []
         for batch, _, truth, kept in self._split():
-            found = self.encoder.missing(_chosen(batch, kept))
+            found = self.encoder.missing(batch.filter(pa.array(kept)))
             self.missing = tuple(a + b for a, b in zip(self.missing, found, strict=True))
             if not kept.all():
-                held.append(_chosen(batch, ~kept))
+                held.append(batch.filter(pa.array(~kept)))
                 truths.append(truth[~kept])
         self.held_out = _together(held) if held else None
         self.held_truth = np.concatenate(truths) if held else None
@@ -122,8 +122,7 @@ class StreamedRows:
         for batch in self.source.batches():
             step = most or max(1, batch.num_rows)
             for start in range(0, batch.num_rows, step):
-                rows = slice(start, start + step)
-                part = batch.take(rows) if _is_indexed(batch) else batch.slice(start, step)
+                part = batch.slice(start, step)
                 yield part, first
                 first += part.num_rows
 
@@ -160,16 +159,8 @@ class StreamedRows:
         return [" ".join(str(warning.message).split()) for warning in caught]
 
 
-def _is_indexed(rows):
-    return isinstance(rows, IndexedRows)
-
-
-def _chosen(batch, mask):
-    return batch.take(mask) if _is_indexed(batch) else batch.filter(pa.array(mask))
-
-
 def _together(parts):
-    if _is_indexed(parts[0]):
+    if isinstance(parts[0], IndexedRows):
         return IndexedRows.stacked(parts)
     return pa.concat_tables(pa.Table.from_batches([part]) for part in parts)
 

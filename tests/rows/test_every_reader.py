@@ -22,7 +22,7 @@ feather = pytest.importorskip("pyarrow.feather")
 parquet = pytest.importorskip("pyarrow.parquet")
 
 # Batches of one and of seven rows are as many as the rows, and so are read of fewer.
-N_ROWS, FEW, NAMES = 1100, 150, ["a", "b", "c"]
+N_ROWS, FEW, NAMES = 1100, 90, ["a", "b", "c"]
 SIZES = [(1, FEW), (7, FEW), (1000, N_ROWS), (N_ROWS, N_ROWS)]
 TABLES = {"parquet": parquet.write_table, "feather": feather.write_feather, "csv": csv.write_csv}
 READERS = ["arrays", *TABLES, "libsvm", "command"]
