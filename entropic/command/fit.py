@@ -91,7 +91,7 @@ def fit(options):
     figures = dict(n_fit=n_fit, n_held_out=n_held_out, counts=counts, missing=missing)
     report.section("Data", data_lines(options, source, encoder, labels, **figures))
     if searching:
-        report.section("Search", choice_lines(classifier))
+        report.section("Search", choice_lines(classifier, n_fit))
     report.section("Fit", fit_lines(classifier, n_fit))
     if held_out is not None:
         certain = ~classifier.in_band(held_X) if hasattr(classifier, "in_band") else None

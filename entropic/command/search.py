@@ -84,7 +84,7 @@ def _bar(verbose):
         yield lambda candidate, share: progress.update(task, completed=share)
 
 
-def choice_lines(search):
+def choice_lines(search, n_rows):
     """The lines on what a search chose, and the best of each other expansion beside it."""
     table, chosen = search.results_, search.best_index_
     yield "chosen", f"{_expansion(table, chosen)}, {_settings(table, chosen)}"
@@ -93,7 +93,8 @@ def choice_lines(search):
         own = (table["n_knots"] == n_knots) & (table["degree"] == degree)
         judged = own & np.isfinite(table["score"])
         if not own[chosen] and np.any(judged):
-            best = search._choice(table, judged)
+            part = {name: column[judged] for name, column in table.items()}
+            best = np.flatnonzero(judged)[search._choice(part, n_rows)]
             yield _expansion(table, best), f"{_left_out(table, best)} with {_settings(table, best)}"
     status = table["status"].tolist()
     said = f"{len(status)} settings, {status.count(JUDGED)} of them judged"
