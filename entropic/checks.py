@@ -253,20 +253,24 @@ def check_container(values, name):
     """No entry of a masked array under its mask, which NumPy and scikit-learn do not look at.
 
     Nor an array of another library where scikit-learn dispatches by these, which would be answered
-    by one of the same, or where NumPy cannot read it. Nor what has no rows yet, as a generator.
+    by one of the same, or where NumPy cannot read it. Nor what NumPy takes for a single thing, as a
+    generator or a dict.
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries; fill them or drop their rows.")
     if isinstance(values, np.ndarray):
         return
-    kinds = ("__array_namespace__", "__dlpack__", "__array__", "__len__", "shape")
-    exchanges = [hasattr(values, kind) for kind in kinds]
-    if not any(exchanges) and not np.isscalar(values) and values is not None:
+    exchanges = [hasattr(values, kind) for kind in ("__array_namespace__", "__dlpack__")]
+    arrays = ("__array__", "__array_interface__", "__array_struct__", "shape")
+    readable = any(exchanges) or any(hasattr(values, kind) for kind in arrays)
+    if not readable and not isinstance(values, Mapping):
+        readable = hasattr(values, "__getitem__") and hasattr(values, "__len__")
+    if not readable and not np.isscalar(values) and values is not None:
         raise ValueError(
-            f"{name} is a {type(values).__name__}, which holds no rows yet; collect it into an "
-            "array or a frame first."
+            f"{name} is a {type(values).__name__}, which holds no rows in order; collect it into "
+            "an array or a frame first."
         )
-    if not any(exchanges[:2]):
+    if not any(exchanges):
         return
     if get_config()["array_api_dispatch"]:
         raise ValueError(
@@ -383,6 +387,12 @@ def check_labels(y):
         raise ValueError(
             f"y holds text ({one!r}) and other labels ({other!r}); give labels of one type."
         )
+
+
+def plain_labels(y):
+    """Labels as NumPy has them, for pandas' nullable types, which scikit-learn reads as floats."""
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    return y if kind is None or kind.kind not in "biuf" else np.asarray(y, dtype=kind)
 
 
 def _is_missing(label):

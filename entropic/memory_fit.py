@@ -101,7 +101,7 @@ class MemoryFitMixin(FittingMixin):
     def _check_training_data(self, X, y, by_moments=False):
         checks.check_container(X, "X")
         checks.check_labels(y)
-        X, y = validate_data(self, X, y, **READING)
+        X, y = validate_data(self, X, checks.plain_labels(y), **READING)
         if by_moments and not sp.issparse(X) and self.standardize:
             return checks.as_float(X, "X"), y
         return self._numbers(X), y

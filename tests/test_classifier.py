@@ -286,6 +286,8 @@ LABELS = {
     "floats": [0.0, 1.0],
     "categorical": pd.Categorical(["x", "y"]),
     "nullable integers": pd.array([3, 5], dtype="Int64"),
+    "nullable integers beyond doubles": pd.array([2**53, 2**53 + 1], dtype="UInt64"),
+    "nullable booleans": pd.array([False, True], dtype="boolean"),
 }
 
 
@@ -297,6 +299,7 @@ def test_labels_come_back_as_given(two_clouds, kind):
     fitted = EntropicClassifier().fit(X, given)
     expected = np.unique(np.asarray(labels))
     assert_array_equal(fitted.classes_, expected)
+    assert fitted.classes_.dtype == expected.dtype
     predicted = fitted.predict(X)
     assert set(predicted.tolist()) <= set(expected.tolist())
     scores = fitted.decision_function(X)

@@ -231,14 +231,16 @@ def test_dispatch_on_arrays_of_other_libraries_is_refused_by_name(library, monke
         EntropicClassifier().fit(given, Y)
 
 
-def test_what_holds_no_rows_yet_is_refused_by_name():
+def test_what_holds_no_rows_in_order_is_refused_by_name():
     rows = X.to_numpy()
     for call in (
         lambda: EntropicClassifier().fit((row for row in rows), Y),
         lambda: EntropicClassifier().fit(rows, (label for label in Y)),
         lambda: EntropicClassifier().fit(rows, Y).predict(iter(rows)),
+        lambda: EntropicClassifier().fit(dict(enumerate(rows.T)), Y),
+        lambda: EntropicClassifier().fit(rows, set(Y.tolist())),
     ):
-        with pytest.raises(ValueError, match=r"[Xy] is a \w+, which holds no rows yet; collect"):
+        with pytest.raises(ValueError, match=r"[Xy] is a \w+, which holds no rows in order; "):
             call()
 
 

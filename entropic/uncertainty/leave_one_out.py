@@ -206,7 +206,8 @@ def by_features(sweep, root, at):
 def stiff_root(box, state):
     """The root of the inverse Hessian of the box's entropy, kept off 0."""
     stiffest = STIFFEST * box.half_width / np.sqrt(box.entropy_weight)
-    return np.maximum(box.inverse_hessian_root(state), stiffest)
+    with np.errstate(under="ignore"):
+        return np.maximum(box.inverse_hessian_root(state), stiffest)
 
 
 def left_out(sweep, box, outcome, sample_weight=None, rescale=False, always=False):
