@@ -34,6 +34,9 @@ SAMPLE_SHARE, AMPLE_SHARE, LARGER_SHARE = 3, 8, 32
 # Secant steps (secant.py) are made where another step takes more than so many seconds, and where
 # what their sample takes is no more than so many sweeps.
 WORTH_A_SAMPLE, SAMPLE_IN_SWEEPS = 1.5e-3, 20
+# Rows of few numbers, whose curvature takes no more than so many sweeps, have no use for a sample
+# that leaves columns empty.
+FEW_SWEEPS = 4.5
 # A read of rows that are only streamed takes about so many times a sweep over them in memory.
 STREAMED_FACTOR = 10
 
@@ -92,7 +95,8 @@ def secant_sample(work, kind):
     if not work.random_access or SAMPLE_SHARE * size > m:
         return 0
     if kind == "cholesky":
-        return size if work.sweep + work.curvature > WORTH_A_SAMPLE else 0
+        few = work.sparse and work.curvature <= FEW_SWEEPS * work.sweep
+        return size if work.sweep + work.curvature > WORTH_A_SAMPLE and not few else 0
     price = size / m * work.curvature + factor_time(n)
     return size if price <= SAMPLE_IN_SWEEPS * work.sweep else 0
 
