@@ -62,6 +62,7 @@ TOPICS = {
     "batches": ("Fits on rows in files, as processes of their own", "entropic"),
     "pass over batches": ("One pass of a fit on files, beside reading and summing", "read and sum"),
     "Dask": ("Fits on rows that lie on workers", "entropic"),
+    "Dask step": ("One step of such a fit, beside the slower worker's own sums", "a step"),
     "reading": ("The command's reading of CSV", "pyarrow.csv"),
     "start": ("How soon the command answers, and imports", "import numpy"),
     "import": ("What the classifier's import costs on top of scikit-learn's", "entropic"),
