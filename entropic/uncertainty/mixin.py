@@ -17,6 +17,7 @@ from .error_control import left_out_risk
 from .guarantees import GuaranteesMixin
 from .leave_one_out import LeftOut, as_observations
 from .probability import frequencies, probability
+from .ranking import Ranking
 from .report import selective_report
 
 # What a fit learns from leave-one-out scores, and has not without them.
@@ -89,17 +90,21 @@ class UncertaintyMixin(GuaranteesMixin):
         self.loo_decision_ = self._stacked([one.whole for one in learned])
         positives = [codes == place for place in several.problems_of(self.classes_)]
         n_threads = effective_threads(self.n_jobs, codes.size * len(learned))
-        self._learn_of_rankings(several.in_threads(n_threads, LeftOut.ranking, learned, positives))
-        # until left_out_risk_ is asked for
+        rankings = several.in_threads(n_threads, LeftOut.ranking, learned, positives)
+        self._learn_of_rankings(rankings, n_threads)
+        # until left_out_risk_ is asked for; where these are the same scores they are kept once
+        others = [None if one.scores is one.whole else one.scores for one in learned]
         rows = as_observations(codes, sample_weight)
-        self._left_out = learned, codes, rows, self.calibration_
+        scores = self.loo_decision_, others
+        self._left_out = scores, learned[0].rows, codes, rows, self.calibration_
 
-    def _count_left_out_errors(self, learned, codes, rows, curves):
-        if len(learned) == 1:
+    def _count_left_out_errors(self, scores, weights, codes, rows, curves):
+        pairs = zip(np.atleast_2d(scores[0]), scores[1], strict=True)
+        scores = [whole if other is None else other for whole, other in pairs]
+        if len(scores) == 1:
             totals = np.bincount(codes, np.broadcast_to(rows, codes.shape), minlength=2)
-            return left_out_risk(learned[0].ranking(codes == 1), totals)
-        scores = [one.scores for one in learned]
-        n_threads = effective_threads(self.n_jobs, codes.size * len(learned))
+            return left_out_risk(Ranking.of(scores[0], codes == 1, weights), totals)
+        n_threads = effective_threads(self.n_jobs, codes.size * len(scores))
         ranking = several.ranking_by_sureness(scores, codes, curves, rows, n_threads)
         return left_out_risk(ranking, (ranking.bad.sum(), ranking.good.sum()))
 
@@ -113,10 +118,10 @@ class UncertaintyMixin(GuaranteesMixin):
         self._forget_guarantees()
         self.loo_decision_ = None
 
-    def _learn_of_rankings(self, rankings):
+    def _learn_of_rankings(self, rankings, n_threads=1):
         """Band and probabilities from ranked leave-one-out scores, of each problem."""
         self.band_ = self._stacked([certainty_band(each, self.certainty) for each in rankings])
-        curves = [frequencies(each) for each in rankings]
+        curves = several.in_threads(n_threads, frequencies, rankings)
         self.calibration_ = curves[0] if len(curves) == 1 else curves
 
     def _warn_of_no_scores(self, costs):
