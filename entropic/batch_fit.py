@@ -22,6 +22,9 @@ from .rows.journal import Journal
 from .rows.parts import LocalParts, PartedSweep, SharedParts, SharedPasses, Totals, View
 from .rows.stream import Batches, sample_of
 from .rows.survey import Survey
+from .solvers.certificate import BoundSums, bound_of, no_margin
+from .solvers.ending import MESSAGES
+from .solvers.outcome import Status
 from .solvers.spectral import RULES
 from .uncertainty.error_control import left_out_risk
 from .uncertainty.parted import LeftOutOfParts, LeftOutSureness, observation_of, observed
@@ -64,8 +67,7 @@ class BatchFitMixin(FittingMixin):
             ``multipliers_`` and ``loo_decision_`` are None: they have a number a row. For more than
             524,288 rows ``predict_proba`` and a ``certainty`` below 1 rest on leave-one-out scores
             cut to 13 binary digits; the band of ``certainty=1`` is exact. ``slack=0`` is the limit
-            of small slacks, at which the constraint is kept to ``sqrt(tol * n_samples)``; no proof
-            is looked for where nothing separates the classes.
+            of small slacks, at which the constraint is kept to ``sqrt(tol * n_samples)``.
 
         Raises
         ------
@@ -112,13 +114,22 @@ class BatchFitMixin(FittingMixin):
         sweep : PartedSweep
             With the slack that was taken.
         outcome : Outcome
+            Near the centre of the box the constraint is kept to any residual by separating nothing:
+            what separates nothing may prove that nothing does (docs/mathematics.md, section 4.4).
         """
         for slack in (float(self.slack),) if float(self.slack) else EXACT:
             sweep = sweep.with_target(loss=replace(sweep.view.loss, slack=slack))
             outcome = self._minimise(sweep, box, start, callback)
             kept = outcome.residual_norm <= np.sqrt(self.tol * sweep.n_counted)
-            if float(self.slack) or kept or not outcome.converged:
+            if float(self.slack) or not outcome.converged or (kept and outcome.separation > 0):
                 break
+            bound, size = bound_of(
+                box, sweep.over_parts(BoundSums(), outcome.evaluation), sweep.n_samples
+            )
+            if bound <= no_margin(sweep, box, size):
+                status = Status.NOT_SEPARABLE
+                message = MESSAGES[status].format(bound=bound)
+                return sweep, replace(outcome, status=status, message=message, margin_bound=bound)
             start = outcome.state
         return sweep, outcome
 

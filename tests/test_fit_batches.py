@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer
+from sklearn.exceptions import ConvergenceWarning
 
 from entropic import EntropicClassifier, load_model
 from entropic.rows import stream
@@ -271,6 +272,18 @@ def test_the_exact_constraint_is_the_limit_of_small_slacks(constraint, tol, clas
         t = np.where(y == 1, 1, -1) * model.decision_function(X)
         assert model.residual_norm_ <= np.sqrt(tol * len(y))
         assert np.all(t > -model.residual_norm_)
+
+
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
+def test_the_exact_constraint_where_nothing_separates(constraint):
+    """Coefficients near 0 keep the constraint to any residual; multipliers prove that none do."""
+    X, y = rows(240)
+    settings = dict(slack=0.0, constraint=constraint)
+    with pytest.warns(ConvergenceWarning, match="none reaches a margin"):
+        whole = EntropicClassifier(**settings).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="none reaches a margin"):
+        model = EntropicClassifier(**settings).fit_batches(cut(33, X, y))
+    assert whole.status_ == model.status_ == "not_separable"
 
 
 def test_what_needs_a_number_a_row():

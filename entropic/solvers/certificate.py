@@ -78,11 +78,7 @@ def bracket_margin(sweep, box, *, narrow=False):
     part = part.with_target(weights=np.ones(1))
     uniform = np.full(len(chosen), 1 / len(chosen))
     bound, size = proven_bound(part, box, uniform)
-    share = max(TOLERANCE, 4 * UNIT * (sweep.n_samples + sweep.n_features))
-    # where a mean is subtracted by algebra, `size` holds what cancels; such a column is of size one
-    scaled = part.design.mean is not None
-    own = min(size, float(np.sum(np.maximum(np.abs(box.lower), box.upper)))) if scaled else size
-    tolerance = own * share if size > TINY else TINY
+    tolerance = no_margin(sweep, box, size) if size > TINY else TINY
     best = Bracket(proven_margin(part, box.centre), bound, box.centre, uniform, tolerance)
     asked = np.broadcast_to(part.target.offset, part.n_samples)
     if np.ptp(asked) > 0:
@@ -143,14 +139,58 @@ def proven_bound(sweep, box, multipliers):
     bound, size : float
         ``size`` is the weighted mean of ``sum_j |D_ij| max(|l_j|, |u_j|)``.
     """
-    tau, largest = (
-        sweep.rmatvec_signed(multipliers),
-        np.maximum(np.abs(box.lower), np.abs(box.upper)),
-    )
-    _, spread = sweep.design.absolute_products(largest, multipliers)
-    size, total = float(largest @ spread), float(np.sum(multipliers))
+    return bound_of(box, bound_sums(sweep, multipliers), sweep.n_samples)
+
+
+def bound_sums(sweep, multipliers):
+    """What a bound takes of the samples: ``D^T lambda``, ``|D|^T lambda``, and three numbers.
+
+    They are the sums of ``lambda``, of ``lambda y`` and of ``lambda |y|``.
+    """
     asked = np.broadcast_to(sweep.target.offset, sweep.n_samples)
-    value = float(np.sum(np.maximum(box.lower * tau, box.upper * tau)) - multipliers @ asked)
-    allowance = UNIT * (sweep.n_samples + sweep.n_features + 8)
-    value += allowance * (size + float(multipliers @ np.abs(asked)))
-    return value / total + allowance * abs(value / total), size / total
+    _, spread = sweep.design.absolute_products(np.zeros(sweep.n_features), multipliers)
+    numbers = np.sum(multipliers), multipliers @ asked, multipliers @ np.abs(asked)
+    return sweep.rmatvec_signed(multipliers), spread, np.array(numbers)
+
+
+@dataclass(frozen=True)
+class BoundSums:
+    """The sums of a bound for the multipliers of an evaluation's margins, those below 0 left out.
+
+    A task on the samples of a sweep or of its parts.
+    """
+
+    def __call__(self, sweep, evaluation):
+        multipliers = np.maximum(0.0 - sweep.target.weights * evaluation.log_margins, 0.0)
+        return bound_sums(sweep, multipliers)
+
+
+def bound_of(box, sums, n_samples):
+    """An upper bound on every margin in the box from the sums of multipliers, and the rows' size.
+
+    Parameters
+    ----------
+    sums
+        Of :func:`bound_sums`; not all multipliers are 0.
+
+    Returns
+    -------
+    bound, size : float
+        As of :func:`proven_bound`.
+    """
+    tau, spread, (total, asked, asked_size) = sums
+    largest = np.maximum(np.abs(box.lower), np.abs(box.upper))
+    size = float(largest @ spread)
+    value = float(np.sum(np.maximum(box.lower * tau, box.upper * tau)) - asked)
+    allowance = UNIT * (n_samples + len(tau) + 8)
+    value += allowance * (size + float(asked_size))
+    return float(value / total + allowance * abs(value / total)), float(size / total)
+
+
+def no_margin(sweep, box, size):
+    """Margins up to this count as none, for rows of a size."""
+    share = max(TOLERANCE, 4 * UNIT * (sweep.n_samples + sweep.n_features))
+    # where a mean is subtracted by algebra, `size` holds what cancels; such a column is of size one
+    if sweep.design.mean is not None:
+        size = min(size, float(np.sum(np.maximum(np.abs(box.lower), box.upper))))
+    return size * share
