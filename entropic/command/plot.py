@@ -103,6 +103,8 @@ def plot(options):
             print(f"entropic: note: no {name}: {lack}.", file=sys.stderr)
         else:
             names.append(name)
+    if label is not None and not {"scores", "reliability"}.intersection(names):
+        raise ValueError("--class is for the displays scores and reliability; name one of them.")
     n_columns = min(len(names), 3 if len(names) > 4 else 2)
     n_lines = math.ceil(len(names) / n_columns)
     width = WIDTH + (BESIDE if len(model.classifier.classes_) > 2 else 0.0)

@@ -126,6 +126,10 @@ def test_plot_says_what_it_leaves_out_and_why(folder, tmp_path, capsys):
 
 
 BAD = [
+    (
+        ["--class", "up", "--display", "convergence"],
+        "--class is for the displays scores and reliability",
+    ),
     (["--class", "blue"], "--class 'blue' is none of the classes; they are '"),
     (["--display", "scores"], "--display scores cannot be drawn: it needs the column of labels"),
     (["--output", "picture.bmp"], "--output 'picture.bmp' must end in one of png, svg, pdf."),
