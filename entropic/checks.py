@@ -15,6 +15,8 @@ SOLVERS = ("auto", "newton", "spectral", "spectral-paper")
 CONSTRAINTS = ("equality", "inequality")
 LEAST_SLACK = 1e-100
 NARROWEST = 1e-8  # of a box's distance from zero, for coefficients with digits left inside
+# How arrays of other libraries than NumPy are known.
+EXCHANGES = ("__array_namespace__", "__dlpack__")
 
 
 def check_choice(value, name, choices):
@@ -249,20 +251,10 @@ def check_design(D):
     return D
 
 
-def check_container(values, name):
-    """No entry of a masked array under its mask, which NumPy and scikit-learn do not look at.
-
-    Nor an array of another library where scikit-learn dispatches by these, which would be answered
-    by one of the same, or where NumPy cannot read it. Nor what NumPy takes for a single thing, as a
-    generator or a dict.
-    """
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(f"{name} has masked entries; fill them or drop their rows.")
-    if isinstance(values, np.ndarray):
-        return
-    exchanges = [hasattr(values, kind) for kind in ("__array_namespace__", "__dlpack__")]
-    arrays = ("__array__", "__array_interface__", "__array_struct__", "shape")
-    readable = any(exchanges) or any(hasattr(values, kind) for kind in arrays)
+def check_rows(values, name):
+    """As check_container, and nothing that NumPy takes for one thing, as a generator or a dict."""
+    kinds = ("__array__", "__array_interface__", "__array_struct__", "shape", *EXCHANGES)
+    readable = any(hasattr(values, kind) for kind in kinds)
     if not readable and not isinstance(values, Mapping):
         readable = hasattr(values, "__getitem__") and hasattr(values, "__len__")
     if not readable and not np.isscalar(values) and values is not None:
@@ -270,7 +262,18 @@ def check_container(values, name):
             f"{name} is a {type(values).__name__}, which holds no rows in order; collect it into "
             "an array or a frame first."
         )
-    if not any(exchanges):
+    check_container(values, name)
+
+
+def check_container(values, name):
+    """No entry of a masked array under its mask, which NumPy and scikit-learn do not look at.
+
+    Nor an array of another library where scikit-learn dispatches by these, which would be answered
+    by one of the same, or where NumPy cannot read it.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries; fill them or drop their rows.")
+    if isinstance(values, np.ndarray) or not any(hasattr(values, kind) for kind in EXCHANGES):
         return
     if get_config()["array_api_dispatch"]:
         raise ValueError(
@@ -361,7 +364,7 @@ def check_deviations(deviations, names=None):
 
 def check_labels(y):
     """No row without a label (None, NaN, NaT, pandas' NA, a mask), and no text among numbers."""
-    check_container(y, "y")
+    check_rows(y, "y")
     if getattr(y, "ndim", 1) != 1:
         return
     if getattr(getattr(y, "dtype", None), "kind", None) in ("m", "M"):

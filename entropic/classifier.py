@@ -278,7 +278,7 @@ class EntropicClassifier(
         array of shape (n_samples,), or (n_samples, n_classes) for more than two classes
         """
         check_is_fitted(self)
-        checks.check_container(X, "X")
+        checks.check_rows(X, "X")
         X = self._numbers(validate_data(self, X, reset=False, **READING))
         rows = self.monomials_.rows(X if self.splines_ is None else self.splines_.transform(X))
         coef = np.column_stack([self.coef_, self.intercept_])

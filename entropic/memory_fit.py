@@ -99,7 +99,7 @@ class MemoryFitMixin(FittingMixin):
         return sweep, box, outcome
 
     def _check_training_data(self, X, y, by_moments=False):
-        checks.check_container(X, "X")
+        checks.check_rows(X, "X")
         checks.check_labels(y)
         X, y = validate_data(self, X, checks.plain_labels(y), **READING)
         if by_moments and not sp.issparse(X) and self.standardize:

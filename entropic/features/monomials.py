@@ -108,7 +108,7 @@ class Monomials(TransformerMixin, BaseEstimator):
         return limits.listing_of(self.n_features_in_, self.degree, self.interaction_only)
 
     def _check(self, X, reset=False):
-        checks.check_container(X, "X")
+        checks.check_rows(X, "X")
         X = validate_data(
             self,
             X,

@@ -248,7 +248,7 @@ def named(number, n_before, batch):
 
 def as_matrix(X):
     """A float array or CSR matrix; what is one already is not copied."""
-    checks.check_container(X, "X")
+    checks.check_rows(X, "X")
     known = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
     if not known:
         X = check_array(
