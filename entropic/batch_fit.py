@@ -117,21 +117,29 @@ class BatchFitMixin(FittingMixin):
             Near the centre of the box the constraint is kept to any residual by separating nothing:
             what separates nothing may prove that nothing does (docs/mathematics.md, section 4.4).
         """
-        for slack in (float(self.slack),) if float(self.slack) else EXACT:
+        if float(self.slack):
+            return sweep, self._minimise(sweep, box, start, callback)
+        goal, best = np.sqrt(self.tol * sweep.n_counted), None
+        for slack in EXACT:
             sweep = sweep.with_target(loss=replace(sweep.view.loss, slack=slack))
             outcome = self._minimise(sweep, box, start, callback)
-            kept = outcome.residual_norm <= np.sqrt(self.tol * sweep.n_counted)
-            if float(self.slack) or not outcome.converged or (kept and outcome.separation > 0):
+            if outcome.converged and outcome.residual_norm > goal:
+                message = f"The residual is {outcome.residual_norm:.1e}, for a goal of {goal:.1e}."
+                outcome = replace(outcome, status=Status.PRECISION, message=message)
+            if outcome.status is Status.CONVERGED:
+                best = sweep, outcome
+                if outcome.separation > 0:
+                    break
+                sums = sweep.over_parts(BoundSums(), outcome.evaluation)
+                bound, size = bound_of(box, sums, sweep.n_samples)
+                if bound <= no_margin(sweep, box, size):
+                    status = Status.NOT_SEPARABLE
+                    found = dict(status=status, message=MESSAGES[status].format(bound=bound))
+                    return sweep, replace(outcome, margin_bound=bound, **found)
+            elif best is not None or outcome.status is not Status.PRECISION:
                 break
-            bound, size = bound_of(
-                box, sweep.over_parts(BoundSums(), outcome.evaluation), sweep.n_samples
-            )
-            if bound <= no_margin(sweep, box, size):
-                status = Status.NOT_SEPARABLE
-                message = MESSAGES[status].format(bound=bound)
-                return sweep, replace(outcome, status=status, message=message, margin_bound=bound)
             start = outcome.state
-        return sweep, outcome
+        return best or (sweep, outcome)
 
     def _problem(self):
         """The parameters on which the solution depends."""
