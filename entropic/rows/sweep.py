@@ -80,6 +80,10 @@ class RowSample:
         """An estimate of the curvature of all rows, for the Hessian weights of all."""
         return self.sweep.curvature(hessian_weights[self.indices] * self.factor)
 
+    def curvature_at(self, coef):
+        """The same at coefficients, without Hessian weights of all rows."""
+        return self.factor * self.sweep.evaluate(coef, curvature=True).curvature
+
 
 class Reads:
     """How often all rows were read; reading some of them counts as that share."""

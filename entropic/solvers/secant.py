@@ -51,7 +51,7 @@ class SecantStep(Step):
     needs_curvature = property(lambda self: self.then.needs_curvature)
     polishes = property(lambda self: self.then.polishes)
     figures = property(lambda self: self.own if self.tentative else self.then.figures)
-    takes_samples = property(lambda self: not self.tentative or self.curvature is None)
+    takes_samples = property(lambda self: not self.tentative)
     keeps = property(lambda self: self.takes_samples or self.soon)
 
     def curvature_at(self, sweep, hessian_weights):
@@ -76,7 +76,7 @@ class SecantStep(Step):
         if not self.tentative:
             return self.then.direction(sweep, model, gap, goal)
         if self.curvature is None:
-            self.curvature = sweep.sample(self.n_rows).curvature(model.hessian_weights)
+            self.curvature = sweep.sample(self.n_rows).curvature_at(model.coef)
         self._see(model)
         dw, counts = self._descend(model), model.root > 1e-100
         p = np.divide(dw, model.root, out=np.zeros_like(dw), where=counts)
