@@ -154,8 +154,16 @@ def on_pre_build(config):
 
 # What of reStructuredText the docstrings hold, as mkdocstrings leaves it.
 ROLE = re.compile(r":(?:class|meth|func|attr):<code>~?([^<]*)</code>")
+# What mkdocstrings leaves of a parameter of which nothing is said.
+UNSAID = re.compile(r"–\s*<div class=\"doc-md-description\">\s*</div>")
+MATHEMATICS = '<a href="mathematics.html">Mathematics</a>'
+# A method that is inherited, and one of a class that a stub describes elsewhere: see stubs.py.
+SHOWN = ("EntropicClassifier.in_band", "BoundaryDisplay.from_estimator")
 
 
 def on_page_content(html, page, config, files):
-    """Docstrings' cross-references as code, and a colon where a block follows."""
+    """Docstrings' cross-references as code or links, and a colon where a block follows."""
+    if page.file.src_uri == "api.md" and not all(f'.{name}"' in html for name in SHOWN):
+        raise SystemExit("the page of the API lacks methods that classes inherit")
+    html = UNSAID.sub("", html).replace("docs/mathematics.md", MATHEMATICS)
     return ROLE.sub(r"<code>\1</code>", html).replace("::</p>", ":</p>")

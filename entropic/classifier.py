@@ -49,7 +49,7 @@ class EntropicClassifier(
     """Separate classes by the hyperplane or polynomial surface of least entropy.
 
     Two classes have one surface between them. Of K classes each is separated from the rest, all at
-    once, and row k of every attribute is that of ``classes_[k]``.
+    once, and row k of every attribute is that of ``classes_[k]``. ``score`` is the accuracy.
 
     The paper's main form of the problem is ``constraint="equality", slack=0`` with ``bound=1``.
     The defaults are another corner of it: the one that did best of 96 on real tables.
@@ -65,27 +65,29 @@ class EntropicClassifier(
         splines with so many knots, at least 3, at equal steps through its distinct values: degree
         1 is then a sum of curves, one a feature, and degree 2 adds their products.
     bound : float
-        Half-width e of the box in which the scaled coefficients live.
+        Half-width e > 0 of the box in which the scaled coefficients live: the most by which one
+        standard deviation of a column may move the score. Smaller is smoother.
     C : float
-        Weight of the data against the coefficients' entropy.
+        Weight of the data against the coefficients' entropy, above 0.
     constraint : {"inequality", "equality"}
         Whether margins are asked to equal their entropic value (Problem 2 of the paper) or
         only to reach it (Problem 1), so that rows far on their own side have no say.
     slack : float
-        How softly the constraint is held; 0 is the paper's exact constraint, which has a
-        solution for separable classes only.
+        How softly the constraint is held: a violation xi costs ``xi**2 / (2 slack)``
+        (docs/mathematics.md, section 1). 0 is the paper's exact constraint, which has a solution
+        for separable classes only.
     margin : float
-        Robust margin t asked of every sample on top of its own.
+        Robust margin t, in units of the score, asked of every sample on top of its own.
     fit_intercept : bool
         Include the constant monomial, in a box of its own: ``±4 max(1, bound)``.
     standardize : bool or "auto"
         Scale every column by its training mean and deviation; constant columns are only
-        centred. "auto" does so for dense data. With True, sparse data above degree 1 are stored
-        densely.
+        centred. "auto" does so for dense data only. With True, sparse data above degree 1 are
+        stored densely. With False, columns are taken as they are.
     monotonic_cst : array of shape (n_features,) or None
         -1, 0 or +1 a feature: the sign its coefficient is held to (degree 1 only).
     class_weight : dict, "balanced" or None
-        Factor on the weight of each class; "balanced" gives all the same total.
+        Factor on the weight of each class, by label; "balanced" gives all the same total.
     leave_one_out : bool
         Whether to find out what each training row would score without it, which band and
         probabilities rest on. False: scores only, for less than the time of one more step.
@@ -93,30 +95,34 @@ class EntropicClassifier(
         1.0: the band of the extreme scores. Below 1: the narrowest band outside which each
         class errs at most ``1 - certainty`` of the time.
     solver : {"auto", "newton", "spectral", "spectral-paper"}
+        "auto" and "newton" are Newton's method; "spectral" is the gradient iteration on the dual
+        (docs/mathematics.md, section 2.2), "spectral-paper" the same with the paper's own rule.
     tol : float
-        Duality gap a unit of weight at which the solver stops.
+        Duality gap a unit of sample weight at which the solver stops.
     max_iter : int or None
+        Most steps to take: with fewer than it needs, a ConvergenceWarning of scikit-learn. None
+        is 400 of Newton's method, and 50,000 of the spectral ones.
     n_jobs : int or None
-        Threads. None uses the machine's for large data and one for small.
+        Threads, -1 for one a core. None uses the machine's for large data and one for small.
     warm_start : bool
-        Start from the last solution.
+        Start from the last solution, where there is one of as many coefficients.
     verbose : int
         Above 0: print a line a step.
     callback : callable or None
-        Called with a dict of figures after each step, of several classes with the "class" among
-        them; returning True stops the fit.
+        Called after each step with a dict of "iteration", "gap", "objective" and what the solver
+        adds, of several classes with the "class" among them; returning True stops the fit.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        Positive scores mean ``classes_[1]`` where there are two.
+        The labels, sorted. Positive scores mean ``classes_[1]`` where there are two.
     coef_ : array of shape (n_surfaces, n_features), or (n_surfaces, n_monomials) above degree 1
         One surface for two classes, else K.
     intercept_ : array of shape (n_surfaces,)
         ``decision_function(X) == X @ coef_.T + intercept_`` in the units of X; above degree 1
         ``== monomials_.transform(X) @ coef_.T + intercept_``. With ``n_knots`` the same of
         ``splines_.transform(X)`` in place of X.
-    scaled_coef_, scaled_intercept_ : arrays of the shapes of ``coef_`` and ``intercept_``
+    scaled_coef_, scaled_intercept_ : arrays of the shapes of coef_ and intercept_
         The same before scaling is taken back: what the box bounds.
     feature_importances_ : array of shape (n_features,)
         Each feature's share of all scaled coefficients, a product's parted among its factors.
@@ -132,8 +138,9 @@ class EntropicClassifier(
         ``left_out_risk_`` are not there, nor the methods that need them.
     band_ : tuple of two floats, or array of shape (K, 2)
         Scores between which a point is uncertain, by the leave-one-out scores of one
-        observation (a row, or one of as many equal rows as a whole-number weight says). Of two
-        classes, after ``conformalize`` or ``control_error``, the band of its guarantee.
+        observation (a row, or one of as many equal rows as a whole-number weight says):
+        docs/mathematics.md, section 5.1. Of two classes, after ``conformalize`` or
+        ``control_error``, the band of its guarantee.
     calibration_ : array of shape (2, n_corners), or list of K of them
         Scores, and the frequency of ``classes_[1]`` (of class k) at each, by which
         ``predict_proba`` goes.
@@ -152,17 +159,30 @@ class EntropicClassifier(
     separation_ : float, or array of shape (K,)
         Lowest training score of ``classes_[1]`` less the highest of ``classes_[0]``; of class k
         less the highest of the rest.
-    multipliers_ : array of shape (n_samples,) or (K, n_samples)
+    multipliers_ : array of shape (n_samples,) or (K, n_samples), or None
+        The dual variable of each row, 0 of a row that has no say. None after ``fit_batches``.
     status_ : str, or list of K
+        "converged", "max_iter", "precision" (rounding ended it above ``tol``), "not_separable"
+        (only with ``slack=0``) or "interrupted" (by the callback). All but the first and the last
+        come with a ConvergenceWarning.
     converged_ : bool
         Whether all surfaces did.
-    dual_gap_, residual_norm_, objective_ : float, or array of shape (K,)
+    dual_gap_ : float, or array of shape (K,)
+        At least the distance of the objective from its minimum (docs/mathematics.md, section 4).
+    residual_norm_ : float, or array of shape (K,)
+        Norm of the violations of the constraint, of the inequality's those on the wrong side.
+    objective_ : float, or array of shape (K,)
+        What is minimised, at the solution (docs/mathematics.md, section 1).
     n_iter_ : int, or array of shape (K,)
+        Steps of the solver.
     n_sweeps_ : number
         Reads of all rows; of several classes those that served them all, leave-one-out included.
     history_ : dict of lists, or list of K
+        "gap", "objective", "step" and what the solver adds: an entry a step.
     n_features_in_ : int
+        Columns of X.
     feature_names_in_ : array of str
+        Their names, where X was a frame whose columns all have names of text.
 
     References
     ----------
@@ -239,6 +259,7 @@ class EntropicClassifier(
             Labels of two classes or more: text, booleans or whole numbers, as scikit-learn's
             classifiers take them. They come back in their own type.
         sample_weight : array of shape (n_samples,) or None
+            Not negative; None is 1 for each. A whole number counts as so many equal rows.
 
         Returns
         -------
@@ -273,9 +294,21 @@ class EntropicClassifier(
     def decision_function(self, X):
         """Scores f(x): positive for ``classes_[1]``; of several classes, of each against the rest.
 
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
         Returns
         -------
         array of shape (n_samples,), or (n_samples, n_classes) for more than two classes
+
+        Raises
+        ------
+        NotFittedError
+            Before a fit.
+        ValueError
+            If X does not fit the model or holds cells that are no finite numbers. So does every
+            method that takes X.
         """
         check_is_fitted(self)
         checks.check_rows(X, "X")
@@ -290,6 +323,10 @@ class EntropicClassifier(
     def predict(self, X):
         """The class on whose side of the surface each row lies, of several that of highest score.
 
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
         Returns
         -------
         array of shape (n_samples,)
@@ -301,7 +338,10 @@ class EntropicClassifier(
 
     @property
     def feature_importances_(self):
-        """Each feature's share of all scaled coefficients, a product's parted among its factors."""
+        """Each feature's share of all scaled coefficients, a product's parted among its factors.
+
+        An array of shape (n_features,), of sum 1, or 0 where all coefficients are.
+        """
         check_is_fitted(self)
         return feature_importances(self)
 

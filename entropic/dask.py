@@ -59,14 +59,14 @@ class DaskEntropicClassifier(EntropicClassifier):
     """:class:`EntropicClassifier` for dask arrays and dataframes.
 
     The same optimum as in one memory, whatever the partitions: some may be empty or of one class.
-    What a fit leaves is what ``fit_batches`` leaves; a saved model is an EntropicClassifier's.
+    What a fit leaves is what ``fit_batches`` leaves; a saved model is an EntropicClassifier's. All
+    other methods are those of :class:`EntropicClassifier`, for rows in memory.
 
     Parameters
     ----------
-    degree, interaction_only, n_knots, bound, C, constraint, slack, margin, fit_intercept, \
-standardize, monotonic_cst, class_weight, leave_one_out, certainty, solver, tol, max_iter, n_jobs, \
-warm_start, verbose, callback
-        As in :class:`EntropicClassifier`. ``n_jobs=None`` takes each worker's threads.
+    degree : int
+        As in :class:`EntropicClassifier`, and so are all others but ``client``. ``n_jobs=None``
+        takes each worker's threads.
     client : distributed.Client or None
         None takes the client there is, or else a cluster on this machine while the fit lasts.
 
@@ -110,6 +110,7 @@ warm_start, verbose, callback
         y : dask array or series of shape (n_samples,)
             Labels, in partitions as X.
         sample_weight : dask array or series of shape (n_samples,), or None
+            In partitions as X.
         checkpoint : str, path-like or None
             A file of this process, not of the workers, that keeps what each pass has found: see
             :meth:`fit_batches`.

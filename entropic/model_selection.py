@@ -92,7 +92,7 @@ class EntropicClassifierCV(EntropicClassifier):
     """An EntropicClassifier that chooses its own knots, degree, bound, C, slack and constraint.
 
     Once fitted it *is* the best candidate, fitted on all rows: every method and attribute of
-    :class:`EntropicClassifier` is there.
+    :class:`EntropicClassifier` is there. The rule is that of docs/mathematics.md, section 5.7.
 
     Parameters
     ----------
@@ -102,8 +102,14 @@ class EntropicClassifierCV(EntropicClassifier):
     knots : sequence of int or None
         Values of ``n_knots``. None tries 0, features as they are, and 6; 0 alone for sparse rows
         and with ``monotonic_cst``.
-    bounds, Cs, slacks : sequences of float
+    bounds : sequence of float
+        Values of ``bound``.
+    Cs : sequence of float
+        Values of ``C``.
+    slacks : sequence of float
+        Values of ``slack``.
     constraints : sequence of {"equality", "inequality"}
+        Values of ``constraint``.
     scoring : {"accuracy_log_loss", "neg_log_loss", "accuracy", "balanced_accuracy", "roc_auc"}
         How the left-out scores are judged; higher is better. The first looks, among the
         candidates whose accuracy lies within half a standard error of the best, for the least
@@ -129,6 +135,7 @@ class EntropicClassifierCV(EntropicClassifier):
     best_params_ : dict
         "n_knots", "degree", "bound", "C", "slack" and "constraint" of the candidate taken.
     best_score_ : float
+        By ``scoring``, on the left-out rows; with "accuracy_log_loss" the accuracy.
     best_index_ : int
         Its place in ``results_``.
     results_ : dict of arrays
@@ -389,6 +396,7 @@ class EntropicClassifierCV(EntropicClassifier):
         Parameters
         ----------
         n_samples, n_features, n_classes : int
+            Of the rows to come.
 
         Returns
         -------

@@ -59,6 +59,7 @@ def separability(
     sample_weight : array of shape (n_samples,) or None
         Samples of weight 0 are left out.
     n_jobs : int or None
+        Threads, as in :class:`~entropic.EntropicClassifier`.
 
     Returns
     -------

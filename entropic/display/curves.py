@@ -38,7 +38,19 @@ class RiskCoverageDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, ax=None, **kwargs):
-        """Curve of a fitted classifier on labelled rows."""
+        """Curve of a fitted classifier on labelled rows.
+
+        Parameters
+        ----------
+        estimator : fitted EntropicClassifier, or a pipeline that ends in one
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        ax : matplotlib axes or None
+
+        Returns
+        -------
+        RiskCoverageDisplay
+        """
         last, scores, codes = scored(estimator, X, y)
         wrong = np.argmax(class_scores(scores), axis=1) != codes
         return cls(*risk_coverage(wrong, last._confidence(scores))).plot(ax=ax, **kwargs)
@@ -197,7 +209,19 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator, *, goal=None, ax=None, **kwargs):
-        """The gaps in ``history_`` of a fitted classifier; a goal is tol times all weight."""
+        """The gaps in ``history_`` of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted EntropicClassifier, or a pipeline that ends in one
+        goal : float or None
+            Drawn as a line: ``tol`` times all weight is where a fit stops.
+        ax : matplotlib axes or None
+
+        Returns
+        -------
+        ConvergenceDisplay
+        """
         last = fitted(estimator)
         labels = last.classes_ if len(last.classes_) > 2 else None
         return cls.from_predictions(last.history_, labels=labels, goal=goal, ax=ax, **kwargs)

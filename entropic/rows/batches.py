@@ -31,8 +31,12 @@ class ArrayFiles:
 
     Parameters
     ----------
-    X, y, weight : str or path-like; weight may be None
-        Files of ``numpy.save`` in C order, of shapes (n_samples, n_features) and (n_samples,).
+    X : str or path-like
+        File of ``numpy.save`` in C order, of shape (n_samples, n_features).
+    y : str or path-like
+        The same of labels, of shape (n_samples,).
+    weight : str or path-like, or None
+        The same of weights.
     batch_rows : int or None
         None takes rows of 4 MiB.
 
@@ -113,9 +117,10 @@ class TableFiles:
     paths : str, path-like or list of them
         Files, patterns (``data/*.parquet``) and folders, read in the order of their names.
     target : str
-        The column of labels.
+        The column of labels: words, numbers or booleans.
     columns : list of str or None
-        Those to learn from, of numbers; None takes all but the target and the weight.
+        Those to learn from, of numbers; None takes all but the target and the weight. Batches are
+        arrays, so that a model knows their order and not their names.
     weight : str or None
         The column of weights.
     batch_rows : int or None
@@ -239,6 +244,7 @@ class LibsvmFiles:
     Parameters
     ----------
     paths : str, path-like or list of them
+        Files, patterns and folders, read in the order of their names.
     n_features : int or None
         None reads all rows once beforehand to find the largest index.
     zero_based : bool or None

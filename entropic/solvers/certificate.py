@@ -39,7 +39,9 @@ class Bracket:
     margin_bound : float
         Passed by no coefficients of the box, as ``multipliers`` prove.
     coef : array of shape (n_features,)
+        In the units of the scaled columns, the constant last.
     multipliers : array of shape (n_samples,), not negative
+        One a row, of any unit.
     tolerance : float
         Margins up to this count as none.
     """

@@ -54,6 +54,7 @@ class Outcome:
         With ``status`` NOT_SEPARABLE: no coefficients in the box have a larger margin
         ``min_i (D_i w - y_i)``, as ``multipliers`` of the proof showed. NaN elsewhere.
     status : Status
+        A str: "converged", "max_iter", "precision", "not_separable" or "interrupted".
     solver : str
         What was run: "newton-cholesky", "newton-dual", "newton-cg", "spectral", ...
     n_iter, n_sweeps : int

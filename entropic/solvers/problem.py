@@ -69,14 +69,18 @@ def solve(
         Sample weights q, not negative, not all zero. None is 1 for each.
     offset : float or array of shape (n_samples,)
         Right-hand side y.
-    lower, upper : float or array of shape (n_features,)
-        The box, ``lower < upper``.
+    lower : float or array of shape (n_features,)
+        The box's lower end of each coefficient.
+    upper : float or array of shape (n_features,)
+        Its upper end, above ``lower``.
     entropy_weight : float
-        alpha > 0.
+        alpha > 0, the 1/C of the classifier.
     constraint : {"equality", "inequality"}
+        Problem 2 of the paper, or Problem 1.
     slack : float
         rho >= 0.
     solver : {"auto", "newton", "spectral", "spectral-paper"}
+        As in :class:`~entropic.EntropicClassifier`.
     tol : float
         Stops at a duality gap of ``tol * sum(weights)``; with ``slack=0`` also at
         ``||D w - b - y||_2 <= sqrt(tol * n_samples)``.
@@ -86,6 +90,7 @@ def solve(
     Returns
     -------
     Outcome
+        Where it has not converged, its ``status`` and ``message`` say so; nothing warns.
 
     Raises
     ------

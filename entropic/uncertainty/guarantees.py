@@ -46,6 +46,10 @@ class GuaranteesMixin:
         ------
         ValueError
             If the level is out of range, X does not fit the model, or y holds other labels.
+
+        References
+        ----------
+        docs/mathematics.md, section 5.5.
         """
         check_is_fitted(self)
         level = checks.check_level(confidence_level, "confidence_level")

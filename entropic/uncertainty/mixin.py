@@ -190,12 +190,22 @@ class UncertaintyMixin(GuaranteesMixin):
         it is taken as one half, but for 1e-9, so that
         ``predict_proba(X)[:, 1] >= 0.5`` exactly where ``predict`` says ``classes_[1]``. Of
         several classes the frequency of each against the rest is divided by their sum, and the
-        likeliest is the one that ``predict`` names by the same rule.
+        likeliest is the one that ``predict`` names by the same rule (docs/mathematics.md, sections
+        5.4 and 5.8).
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
         array of shape (n_samples, n_classes)
             Columns in the order of ``classes_``; rows sum to 1.
+
+        Raises
+        ------
+        AttributeError
+            If the fit left no leave-one-out scores, as with ``leave_one_out=False``.
 
         Notes
         -----
@@ -214,6 +224,10 @@ class UncertaintyMixin(GuaranteesMixin):
     @available_if(_learned("calibration_"))
     def predict_log_proba(self, X):
         """Logarithm of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -234,9 +248,20 @@ class UncertaintyMixin(GuaranteesMixin):
 
         Of two classes that are the rows whose score lies strictly between the bounds of ``band_``.
 
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
         Returns
         -------
         bool array of shape (n_samples,)
+
+        Raises
+        ------
+        AttributeError
+            If there is no band: the fit left no leave-one-out scores, and neither
+            :meth:`conformalize` nor :meth:`control_error` has set one. The same of
+            ``predict_with_reject``, ``predict_set`` and ``selective_report``.
         """
         return ~certain(self._possible(self.decision_function(X)))
 
@@ -282,6 +307,10 @@ class UncertaintyMixin(GuaranteesMixin):
         certain row's class. Else both are where the score of two classes lies in the band; of
         several classes those whose score reaches the upper bound of their own band, or, where
         none does, those whose score is above the lower bound (docs/mathematics.md, section 5.8).
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------

@@ -102,6 +102,7 @@ class SelectiveReport:
     Attributes
     ----------
     n_samples : int
+        Rows.
     coverage : float
         Share of the rows that are certain.
     abstention_rate : float
@@ -113,6 +114,7 @@ class SelectiveReport:
     risk_coverage_area : float
         Area under the risk–coverage curve; lower is better.
     classes : tuple of ClassReport
+        In the order of ``classes_``.
     risk_coverage : tuple of two arrays
         The curve: coverage, and the error among the surest rows that make it up.
     """
