@@ -192,7 +192,8 @@ def _facts(model, towards, sign):
         yield "raw units", "those of products of features less their means"
     if "best_params_" in vars(model):
         chosen = ", ".join(f"{name}={value}" for name, value in model.best_params_.items())
-        yield "chosen", f"{chosen}; {model.scoring} {model.best_score_:.4f}"
+        scored = model.scoring.replace("accuracy_log_loss", "accuracy")
+        yield "chosen", f"{chosen}; {scored} {model.best_score_:.4f}"
     yield from ending_lines(model)
     yield "uncertain", uncertain(model, sign)
     if said := _left_out(model):

@@ -41,6 +41,13 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, allow_abbrev=False, **kwargs)
 
+    def parse_known_args(self, args=None, namespace=None):
+        """As usual, but what a subcommand does not know is its own error, which names its help."""
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
+
     def error(self, message):
         raise ValueError(f"{message} (see {self.prog} --help)")
 
@@ -120,8 +127,8 @@ def parser():
         "predict",
         help="label the rows of files with a saved model",
         description="Write, as CSV, the label, the score (above 0 for the positive class) and "
-        "whether it is certain, for each row of files with the columns of the training rows, in "
-        "their order; the column of labels may be there or not. Files are named as for fit.",
+        "whether it is certain, one line for each row. The files, named as for fit, need the "
+        "columns of the training rows, in any order; the column of labels may be there or not.",
     )
     predict.add_argument("model", metavar="MODEL")
     predict.add_argument("files", nargs="+", metavar="FILE")

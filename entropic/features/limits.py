@@ -62,9 +62,10 @@ def check_features(n_features):
 
 def check_columns(listing, n_columns):
     """Refuse coefficients that do not fit: the vectors of a fit on ``n_columns`` monomials."""
+    of_these = "" if n_columns == listing.n_monomials else f"{n_columns} of "
     check_memory(
         8 * VECTORS * n_columns,
-        f"{monomials_called(listing)}; a fit on {n_columns} of them",
+        f"{monomials_called(listing)}; a fit on {of_these}them",
         "lower degree or select features",
     )
 

@@ -261,7 +261,7 @@ def test_bad_rows(fails, write, tmp_path):
         (["--holdout", "0.2", "--test", "x"], "not allowed with"),
         (["--seed", "-1"], "--seed -1"),
         (["--separator", "ab"], "single character"),
-        (["--bogus"], "unrecognized arguments: --bogus"),
+        (["--bogus"], "unrecognized arguments: --bogus (see entropic fit --help)"),
         (["--targ", "y"], "unrecognized arguments"),
     ],
 )  # fmt: skip
