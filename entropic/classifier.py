@@ -130,7 +130,8 @@ class EntropicClassifier(
         Where X is standardised, of the standardised features: in raw ones the terms of a
         polynomial far from zero cancel, and its coefficients would have no digits left.
     splines_ : LinearSplines or None
-        With ``n_knots``: the knots, ``transform`` and ``names``.
+        With ``n_knots``: ``knots`` of all features, one feature after the other, ``counts`` of
+        them, ``names()`` of the columns and ``transform`` (docs/mathematics.md, section 6.4).
     loo_decision_ : array of shape (n_samples,) or (K, n_samples), or None
         What each training row would score had it not been there, from one Newton step
         (docs/mathematics.md, section 5.2). None with ``leave_one_out=False``, and where no factor

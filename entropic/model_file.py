@@ -22,8 +22,8 @@ def load_model(path: Path) -> EntropicClassifier:
     Returns
     -------
     EntropicClassifier
-        One that the command saved also has ``preprocessing_``, which turns rows of a file
-        into rows of a matrix.
+        One that the command saved also has ``preprocessing_``, by which ``entropic predict`` turns
+        rows of a file into rows of a matrix.
 
     Raises
     ------

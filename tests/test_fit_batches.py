@@ -1,5 +1,7 @@
 """Fits on batches: the model of all rows at once, whatever the cut, and clear refusals."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -217,6 +219,8 @@ def test_what_can_be_read_only_once():
     once = iter(cut(50, X, y))
     refused(lambda: once, "held 300 rows when first read and hold 0 now")
     refused(7, "batches must be an iterable or a function, not 7")
+    for path in ("a.parquet", Path("a.parquet")):
+        refused(path, "batches is the path 'a.parquet'; read it by TableFiles")
 
 
 def test_bad_cells_are_named_by_batch_and_row():

@@ -8,6 +8,7 @@ and no larger than it must be. While a part is worked on, a thread reads the nex
 from __future__ import annotations
 
 import mmap
+import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -106,6 +107,11 @@ class Batches:
             raise ValueError(
                 f"batches is {type(batches).__name__!r}, an iterator, which can be read only "
                 f"once, and a fit reads the rows about ten times; {ONLY_ONCE}."
+            )
+        if isinstance(batches, (str, os.PathLike)):
+            raise ValueError(
+                f"batches is the path {os.fspath(batches)!r}; read it by TableFiles, ArrayFiles or "
+                "LibsvmFiles of entropic.rows.batches."
             )
         if not callable(batches) and not hasattr(batches, "__iter__"):
             raise ValueError(f"batches must be an iterable or a function, not {batches!r}.")
