@@ -113,6 +113,9 @@ cdef extern from "samples.h" nogil:
 cdef extern from "threads.h" nogil:
     enum:
         MOST_THREADS
+    void each_chunk(ptrdiff_t n_chunks, int n_threads,
+                    void (*body)(void *work, ptrdiff_t chunk, int worker) noexcept nogil,
+                    void *work)
     int chunks_stopped(int forget)
     void chunks_ask(int (*callback)() noexcept nogil)
     void threads_forget()
@@ -188,6 +191,36 @@ set_simd_level(simd_levels()[0])
 
 cdef int usable(n_threads) except -1:
     return max(1, min(int(n_threads), MOST_THREADS))
+
+
+cdef class Calls:
+    """Calls of a Python function that threads share out as chunks."""
+
+    cdef object function, error
+    cdef list arguments, results
+
+
+cdef void call(void *work, ptrdiff_t chunk, int worker) noexcept with gil:
+    cdef Calls calls = <Calls>work
+    try:
+        if calls.error is None:
+            calls.results[chunk] = calls.function(*calls.arguments[chunk])
+    except BaseException as error:
+        calls.error = error
+
+
+def each_call(function, list arguments, n_threads):
+    """``[function(*each) for each in arguments]``; the first error ends it and is raised."""
+    cdef Calls calls = Calls()
+    cdef ptrdiff_t count = len(arguments)
+    cdef int threads = usable(n_threads)
+    calls.function, calls.arguments, calls.results = function, arguments, [None] * count
+    with nogil:
+        each_chunk(count, threads, call, <void *>calls)
+    check(0)
+    if calls.error is not None:
+        raise calls.error
+    return calls.results
 
 
 cdef class RowView:
@@ -548,4 +581,5 @@ def losses(double slack, bint inequality, functional_margins, weights):
 
 include "box.pxi"
 include "newton.pxi"
+include "ranking.pxi"
 include "spectral.pxi"

@@ -1,4 +1,4 @@
-"""How many threads a sweep takes, within whose limits."""
+"""How many threads a sweep takes, within whose limits; and Python's work on the same threads."""
 
 from __future__ import annotations
 
@@ -46,6 +46,19 @@ def effective_threads(n_jobs=None, work=None):
     if n_jobs < 0:
         return max(1, limit + 1 + int(n_jobs))
     return max(1, min(int(n_jobs), limit))
+
+
+def in_threads(n_threads, function, *arguments):
+    """``list(map(function, *arguments))`` on so many threads, the caller's among them.
+
+    What is set for one thread, as ``np.errstate``, the function sets itself. Results must not
+    depend on the order of the calls.
+    """
+    if name == "numpy" or n_threads == 1 or len(arguments[0]) == 1:
+        return list(map(function, *arguments))
+    from ._compiled import each_call
+
+    return each_call(function, list(zip(*arguments, strict=True)), n_threads)
 
 
 def _of_environment():

@@ -277,9 +277,9 @@ class LeftOut:
         scores, rows, whole = left_out(sweep, box, outcome, sample_weight, rescale, always)
         return cls(apart, scores, rows, whole, cost(sweep, outcome) if whole is None else (0.0, 0))
 
-    def ranking(self, positive):
+    def ranking(self, positive, n_threads=1):
         """The scores in order, for the rows of positive sign."""
-        return Ranking.of(self.scores, positive, self.rows)
+        return Ranking.of(self.scores, positive, self.rows, n_threads)
 
 
 def observations(sample_weight, weights, n_samples):

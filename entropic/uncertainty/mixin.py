@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from entropic import checks
-from entropic.kernels.threads import effective_threads
+from entropic.kernels.threads import effective_threads, in_threads
 
 from . import several
 from .band import certainty_band, in_band
@@ -90,7 +90,8 @@ class UncertaintyMixin(GuaranteesMixin):
         self.loo_decision_ = self._stacked([one.whole for one in learned])
         positives = [codes == place for place in several.problems_of(self.classes_)]
         n_threads = effective_threads(self.n_jobs, codes.size * len(learned))
-        rankings = several.in_threads(n_threads, LeftOut.ranking, learned, positives)
+        each = [n_threads if len(learned) == 1 else 1] * len(learned)
+        rankings = in_threads(n_threads, LeftOut.ranking, learned, positives, each)
         self._learn_of_rankings(rankings, n_threads)
         # until left_out_risk_ is asked for; where these are the same scores they are kept once
         others = [None if one.scores is one.whole else one.scores for one in learned]
@@ -121,7 +122,7 @@ class UncertaintyMixin(GuaranteesMixin):
     def _learn_of_rankings(self, rankings, n_threads=1):
         """Band and probabilities from ranked leave-one-out scores, of each problem."""
         self.band_ = self._stacked([certainty_band(each, self.certainty) for each in rankings])
-        curves = several.in_threads(n_threads, frequencies, rankings)
+        curves = in_threads(n_threads, frequencies, rankings)
         self.calibration_ = curves[0] if len(curves) == 1 else curves
 
     def _warn_of_no_scores(self, costs):

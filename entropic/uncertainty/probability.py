@@ -16,6 +16,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from entropic.kernels.backend import ranking as kernels
+
 # The part of a pool's weight at either side over which its frequency turns into its
 # neighbour's. Half, an interpolation between the middles, distorts wide pools.
 RAMP = 0.1
@@ -39,12 +41,10 @@ def frequencies(ranking):
     curve : array of shape (2, n_corners)
         Rising scores, and the frequency at each, strictly between 0 and 1.
     """
-    values, weight = ranking.values, ranking.bad + ranking.good
-    share = ranking.good / weight
+    values = ranking.values
     # what does not rise from one score to the next is pooled in any case
-    starts = np.concatenate([[0], np.flatnonzero(share[1:] > share[:-1]) + 1])
-    total = np.add.reduceat(weight, starts)
-    share = np.add.reduceat(ranking.good, starts) / total
+    starts, total, good, middle = kernels.pools(ranking.bad, ranking.good)
+    share = good / total
     # an imaginary row of each class below and above all others
     pooled = isotonic_regression(
         np.concatenate([[0.5], share, [0.5]]), weights=np.concatenate([[2], total, [2]])
@@ -52,9 +52,9 @@ def frequencies(ranking):
     rises = np.diff(pooled) > ROUNDING
     first, last = not rises[0], not rises[-1]  # whether an end's pool holds its imaginary rows
     opening = np.concatenate([[0], np.flatnonzero(rises[1:-1]) + 1])
-    level, starts = pooled[opening + 1], starts[opening]
+    level, starts, total = pooled[opening + 1], starts[opening], np.add.reduceat(total, opening)
     stops = np.append(starts[1:], len(values))
-    left, right = _inner_edges(values, weight, starts, stops)
+    left, right = _inner_edges(values, middle, total, starts, stops)
     # The outermost pools keep their level where nothing lies beyond; the pure ones keep it up
     # to the first row of the other class, which is the edge of the band.
     left[0], right[-1] = values[0], values[-1]
@@ -86,15 +86,12 @@ def probability(curve, scores):
     return np.where(scores > 0, np.maximum(level, 0.5 + BARELY), np.minimum(level, 0.5 - BARELY))
 
 
-def _inner_edges(values, weight, starts, stops):
+def _inner_edges(values, middle, total, starts, stops):
     """Scores at which the outer tenths of every pool begin and end."""
-    below = np.cumsum(weight)
-    floor = below[starts] - weight[starts]
-    below -= weight / 2
-    total = np.add.reduceat(weight, starts)
+    floor = np.cumsum(total) - total
     edges = []
     for part in (RAMP, 1 - RAMP):
-        at = np.interp(floor + part * total, below, values)
+        at = np.interp(floor + part * total, middle, values)
         edges.append(np.clip(at, values[starts], values[stops - 1]))
     return edges
 

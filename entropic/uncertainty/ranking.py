@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entropic.kernels.backend import ranking
+from entropic.kernels.numpy_ranking import distinct
+from entropic.kernels.threads import in_threads
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -24,7 +28,7 @@ class Ranking:
     good: np.ndarray
 
     @classmethod
-    def of(cls, scores, positive, weights):
+    def of(cls, scores, positive, weights, n_threads=1):
         """Rank scores; rows of weight 0 do not count.
 
         Parameters
@@ -33,26 +37,21 @@ class Ranking:
         positive : bool array of shape (n_samples,)
             Which samples are of the good class, whose scores should be positive.
         weights : array of shape (n_samples,) or (1,)
+        n_threads : int
         """
         least = weights.min()
         if least == 0:
             counted = np.flatnonzero(weights)
             scores, positive, weights = scores[counted], positive[counted], weights[counted]
-        values = _sorted_with_class(scores, positive) if least == weights.max() else None
-        if values is not None:
-            values, good = values
-            good, weights = weights[0] * good, weights[:1]
-        else:
-            order = np.argsort(scores)
-            values, weights = scores[order], weights[order] if len(weights) > 1 else weights
-            good = weights * positive[order]
-        bad = weights - good
-        new = values[1:] != values[:-1]
-        if not np.all(new):
-            starts = np.concatenate([[0], np.flatnonzero(new) + 1])
-            values = values[starts]
-            bad, good = np.add.reduceat(bad, starts), np.add.reduceat(good, starts)
-        return cls(values, bad, good)
+        if least == weights.max():
+            # numbers are sorted many times faster than places
+            parted, n_bad = ranking.part_by_class(scores, positive)
+            in_threads(n_threads, np.ndarray.sort, (parted[:n_bad], parted[n_bad:]))
+            return cls(*ranking.merge_classes(parted, n_bad, weights[0]))
+        order = np.argsort(scores)
+        weights = weights[order]
+        good = weights * positive[order]
+        return cls(*distinct(scores[order], weights - good, good))
 
     def joined(self, other):
         """The ranking of two sets of observations together."""
@@ -60,27 +59,8 @@ class Ranking:
             return self if len(self.values) else other
         values = np.concatenate([self.values, other.values])
         order = np.argsort(values, kind="stable")  # linear in two sorted runs
-        values = values[order]
-        starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-        bad, good = (
-            np.add.reduceat(np.concatenate(weights)[order], starts)
-            for weights in ((self.bad, other.bad), (self.good, other.good))
-        )
-        return Ranking(values[starts], bad, good)
-
-
-def _sorted_with_class(scores, positive):
-    """Rising scores, and 1 where one is of the good class.
-
-    Numbers are sorted many times faster than places: once as they are, and once with the class in
-    the last bit. Returns None where scores differ in nothing but that bit.
-    """
-    values = np.sort(scores)
-    bits = values.view(np.int64)
-    if np.any(bits[1:] ^ bits[:-1] == 1):
-        return None
-    tagged = np.sort((scores.view(np.int64) & -2 | positive).view(np.float64))
-    return values, tagged.view(np.int64) & 1
+        weights = (self.bad, other.bad), (self.good, other.good)
+        return Ranking(*distinct(values[order], *(np.concatenate(w)[order] for w in weights)))
 
 
 def shortened(scores, bits):

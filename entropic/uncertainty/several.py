@@ -6,24 +6,16 @@ The scores of n rows for K classes are a matrix of shape (n, K); two classes are
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from scipy.special import expit
+
+from entropic.kernels.threads import in_threads
 
 from .probability import BARELY, frequency
 from .ranking import Ranking
 
 # Rows whose scores, probabilities and what lies between stay in a processor's cache.
 BLOCK = 4096
-
-
-def in_threads(n_threads, function, *arguments):
-    """``list(map(function, *arguments))`` on so many threads; on none of its own for one."""
-    if n_threads == 1 or len(arguments[0]) == 1:
-        return list(map(function, *arguments))
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(function, *arguments))
 
 
 def problems_of(classes):

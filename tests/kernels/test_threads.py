@@ -1,6 +1,7 @@
 """Threads: how many, within whose limits, and after a fork."""
 
 import _thread
+import math
 import os
 import subprocess
 import sys
@@ -333,3 +334,12 @@ def test_ctrl_c_ends_a_long_sweep(n_threads, curvature, n_samples):
     timer.join()
     few = DenseRows(np.eye(3))  # and the next sweep knows nothing of it
     assert sweeps.scores(few, np.arange(4.0), n_threads).tolist() == [3, 4, 5]
+
+
+def test_calls_are_shared_out_in_order_and_the_first_error_is_raised():
+    def root(number):
+        return math.sqrt(number)
+
+    assert threads.in_threads(3, root, range(40)) == list(map(root, range(40)))
+    with pytest.raises(ValueError, match="math domain"):
+        threads.in_threads(3, root, [1, -1, 2])
