@@ -58,7 +58,7 @@ class MemoryFitMixin(FittingMixin):
             A state to start from, or None, for each problem.
         callback : callable or None
         learn : callable
-            From ``(sweep, box, outcome, positive)`` of a problem to what is to be kept of it.
+            From ``(sweep, box, outcome)`` of a problem to what is to be kept of it.
 
         Returns
         -------
@@ -75,7 +75,7 @@ class MemoryFitMixin(FittingMixin):
             options["kernels"] = sweeps if ask is None else SharedKernels(ask, answer)
             sweep, box, outcome = self._solve(design, positive, weights, **options)
             # the evaluation is of no use without the sweep, and large
-            return replace(outcome, evaluation=None), learn(sweep, box, outcome, positive)
+            return replace(outcome, evaluation=None), learn(sweep, box, outcome)
 
         if len(places) == 1 or self.solver in RULES:
             fits = [fit_one(number) for number in range(len(places))]

@@ -580,6 +580,7 @@ def losses(double slack, bint inequality, functional_margins, weights):
 
 
 include "box.pxi"
+include "left_out.pxi"
 include "newton.pxi"
 include "ranking.pxi"
 include "spectral.pxi"

@@ -25,17 +25,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from entropic.kernels.cached import cached_property
+from entropic.kernels.backend import left_out as _kernels
 from entropic.kernels.library_threads import one_library_thread
 from entropic.rows.memory import memory_limit
 from entropic.rows.work import DENSE_PAIR, SPARSE_PAIR, factor_time
 from entropic.solvers.factor import Factor
 
-from .band import separation
 from .ranking import Ranking
 from .rescaling import Rescaling, rescaling
 
-LARGEST = np.finfo(np.float64).max
 # Below this, 1 - a c is mostly rounding where it was computed as a difference.
 DOUBTFUL = 1e-6
 # And below this it is to be computed from the very curvature of the solution.
@@ -71,9 +69,11 @@ class Influence:
         answer to it.
     left : array of shape (n_samples,)
         ``1 - a q l''`` in (0, 1]: the share of the shift that the others would resist.
+    whole : array of shape (n_samples,)
+        Change of the functional margin without the row.
     exact : bool
         Whether the leverages come from a full factor, not from an estimate.
-    part : array of shape (n_samples,)
+    part : array of shape (n_samples,) or (1,)
         The row's part of the total weight.
     rescaled : array of shape (n_samples,)
         What the columns' scaling without the row adds to it, per unit of its weight over
@@ -82,14 +82,10 @@ class Influence:
 
     first_order: np.ndarray
     left: np.ndarray
+    whole: np.ndarray
     exact: bool = True
     part: np.ndarray | float = 0.0
     rescaled: np.ndarray | float = 0.0
-
-    @cached_property
-    def whole(self):
-        """Change of the functional margin without the row."""
-        return self.shift()
 
     def shift(self, share=1.0):
         """Change of the functional margin when a share of the row's weight is taken away.
@@ -99,8 +95,8 @@ class Influence:
         share : float or array of shape (n_samples,)
             1 takes the whole row; 1/q one of q equal observations that it stands for.
         """
-        if np.ndim(self.rescaled) == 0 and np.ndim(share) == 0 and share == 1:
-            return self.first_order / self.left
+        if np.ndim(share) == 0 and share == 1:
+            return self.whole
         taken = share * self.part
         moved = share * self.first_order + taken / (1 - taken) * self.rescaled
         return moved / ((1 - share) + share * self.left)
@@ -148,12 +144,8 @@ def influence(sweep, box, outcome, rescale=False, always=False):
         leverage, left = _guarded(sweep, weights, root, _projected(sweep, weights, root))
     else:
         return None
-    return Influence(_first_order(sweep, at, leverage), left, exact=form != "projected")
-
-
-def _first_order(sweep, at, leverage):
-    # a flat row has the log-margin 0
-    return sweep.target.weights * at.log_margins * np.minimum(leverage, LARGEST)
+    first_order = _kernels.shifts(sweep.target, at, leverage, n_threads=sweep.n_threads)[0]
+    return Influence(first_order, left, first_order / left, exact=form != "projected")
 
 
 @dataclass(frozen=True)
@@ -180,8 +172,12 @@ class ByFeatures:
     def influence(self, sweep, at):
         """The influence of a sweep's samples, of which ``at`` is the evaluation, without effect."""
         leverage = sweep.quadratic_forms(self.inverse_root, at.hessian_weights)
+        *found, least = _kernels.shifts(sweep.target, at, leverage, n_threads=sweep.n_threads)
+        if least >= DOUBTFUL:
+            return Influence(*found)
         leverage, left = _guarded(sweep, at.hessian_weights, self.root, leverage)
-        return Influence(_first_order(sweep, at, leverage), left)
+        first_order, *_ = _kernels.shifts(sweep.target, at, leverage, n_threads=sweep.n_threads)
+        return Influence(first_order, left, first_order / left)
 
     def rescaled(self, sweep, box, state, typical):
         """The form with the effect of scaling anew; ``typical`` is the mean size of a shift."""
@@ -192,8 +188,13 @@ class ByFeatures:
         """An influence of a sweep's samples with that effect."""
         if self.effect is None:
             return found
-        part = np.broadcast_to(sweep.target.weights, sweep.n_samples) / self.total_weight
-        return replace(found, part=part, rescaled=sweep.target.sign * self.effect.of(sweep))
+        effect = self.effect.of(sweep)
+        effect *= sweep.target.sign
+        part = sweep.target.weights / self.total_weight
+        whole = part / (1 - part) * effect
+        whole /= found.left
+        whole += found.whole
+        return replace(found, whole=whole, part=part, rescaled=effect)
 
 
 def by_features(sweep, root, at):
@@ -234,14 +235,15 @@ def left_out(sweep, box, outcome, sample_weight=None, rescale=False, always=Fals
     """
     target = sweep.target
     share, rows = observations(sample_weight, target.weights, sweep.n_samples)
-    scores = outcome.evaluation.functional_margins + target.offset
+    margins = outcome.evaluation.functional_margins
     found = influence(sweep, box, outcome, rescale, always)
     if found is None:
-        return target.sign * scores, rows, None
-    whole = target.sign * (scores + found.whole)
+        return target.sign * (margins + target.offset), rows, None
+    whole, _ = _kernels.left_out_scores_of(target, margins, found.whole, sweep.n_threads)
     if np.ndim(share) == 0:
         return whole, rows, whole
-    return target.sign * (scores + found.shift(share)), rows, whole
+    shift = found.shift(share)
+    return _kernels.left_out_scores_of(target, margins, shift, sweep.n_threads)[0], rows, whole
 
 
 @dataclass(frozen=True)
@@ -265,13 +267,10 @@ class LeftOut:
     cost: tuple = (0.0, 0)
 
     @classmethod
-    def of(
-        cls, sweep, box, outcome, positive, sample_weight, wanted=True, rescale=True, always=False
-    ):
-        """Of a fit whose rows of positive sign are ``positive``; the rest as for left_out."""
-        target, margins = sweep.target, outcome.evaluation.functional_margins
-        trained = target.sign * (margins + target.offset)
-        apart = separation(trained, positive, target.weights)
+    def of(cls, sweep, box, outcome, sample_weight, wanted=True, rescale=True, always=False):
+        """Of a fit; the arguments are those of :func:`left_out`."""
+        margins = outcome.evaluation.functional_margins
+        _, apart = _kernels.left_out_scores_of(sweep.target, margins, None, sweep.n_threads)
         if not wanted:
             return cls(apart)
         scores, rows, whole = left_out(sweep, box, outcome, sample_weight, rescale, always)

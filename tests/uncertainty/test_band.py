@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from entropic import EntropicClassifier
-from entropic.uncertainty.band import certainty_band, in_band, separation
+from entropic.kernels.backend import left_out
+from entropic.kernels.loss import Loss
+from entropic.rows.target import Target
+from entropic.uncertainty.band import certainty_band, in_band
 from entropic.uncertainty.ranking import Ranking
 
 
@@ -42,7 +45,10 @@ def test_extremes_of_overlapping_and_of_separated_classes():
     ]
     for values, counted, expected in cases:
         found = certainty_band(Ranking.of(values, positive, counted))
-        assert_allclose((*found, separation(values, positive, counted)), expected)
+        sign = np.where(positive, 1, -1)
+        target = Target.of(Loss(1.0), sign, counted, 0.25)
+        _, separation = left_out.left_out_scores_of(target, sign * values - 0.25)
+        assert_allclose((*found, separation), expected)
 
 
 @given(scored(), st.sampled_from([0.5, 0.8, 0.9, 0.99]))
