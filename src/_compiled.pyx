@@ -98,6 +98,15 @@ cdef extern from "curvature.h" nogil:
     void sweep_pairs "IN_USE(sweep_pairs)"(
         const rows *view, const double *matrix, const double *weights, int n_threads,
         double *out)
+    ctypedef struct cubic_form:
+        const double *mean
+        const double *scale
+        const double *factor
+        const double *squares
+        double slope
+        ptrdiff_t width
+    int sweep_cubic_forms "IN_USE(sweep_cubic_forms)"(
+        const rows *view, const cubic_form *form, int n_threads, double *out)
     int sweep_quadratic_forms "IN_USE(sweep_quadratic_forms)"(
         const rows *view, const double *factor, ptrdiff_t width, const double *weights,
         int n_threads, double *out)
@@ -531,6 +540,28 @@ def quadratic_forms(RowView view, factor, weights=None, n_threads=1):
 
 def quadratic_forms_each(RowView view, each, n_threads=1):
     return [quadratic_forms(view, factor, weights, n_threads) for factor, weights in each]
+
+
+def cubic_forms(RowView view, mean, scale, factor, squares, double slope, n_threads=1):
+    cdef ptrdiff_t n = view.rows.n_columns, samples = view.rows.n_samples
+    cdef const double[:, ::1] lines = np.ascontiguousarray(factor, dtype=np.float64)
+    cdef const double[::1] middle = None if mean is None else _vector(mean, n, "mean")
+    cdef const double[::1] deviation = _vector(scale, n, "scale")
+    cdef const double[::1] each = _vector(squares, n, "squares")
+    cdef double[::1] out = np.empty(samples)
+    cdef int threads = usable(n_threads), status
+    cdef cubic_form form
+    if view.rows.kind == ROWS_SPARSE or n == 0 or samples == 0:
+        return None
+    _check_length(lines.shape[0], n + 1, "factor")
+    if lines.shape[1] < n + 3:
+        raise ValueError(f"factor has {lines.shape[1]} columns; {n + 3} are needed at least")
+    form.mean, form.scale, form.squares = address(middle), &deviation[0], &each[0]
+    form.factor, form.width, form.slope = &lines[0, 0], lines.shape[1], slope
+    with nogil:
+        status = sweep_cubic_forms(&view.rows, &form, threads, &out[0])
+    check(status)
+    return out.base
 
 
 def moments(RowView view, weights, n_threads=1):

@@ -43,4 +43,15 @@ int sweep_quadratic_forms(const rows *view, const double *factor, ptrdiff_t widt
 void sweep_pairs(const rows *view, const double *matrix, const double *weights, int n_threads,
                  double *out);
 
+/* Of dense rows z with phi = (z - mean)/scale, and image = [phi 1] factor, of width >= n + 3. */
+typedef struct {
+    const double *mean;                 /* NULL: zeros */
+    const double *scale, *factor, *squares;
+    double slope;
+    ptrdiff_t width;
+} cubic_form;
+
+/* The cubic form of each row. */
+int sweep_cubic_forms(const rows *view, const cubic_form *form, int n_threads, double *out);
+
 #endif

@@ -82,6 +82,7 @@
 #define samples_residuals LEVELLED(samples_residuals)
 #define samples_value LEVELLED(samples_value)
 #define spectral_iterate LEVELLED(spectral_iterate)
+#define sweep_cubic_forms LEVELLED(sweep_cubic_forms)
 #define sweep_rmatvec LEVELLED(sweep_rmatvec)
 #define sweep_curvature LEVELLED(sweep_curvature)
 #define sweep_evaluate LEVELLED(sweep_evaluate)

@@ -85,6 +85,15 @@ def quadratic_forms(
 def quadratic_forms_each(
     view: RowView, each: Sequence[tuple[ArrayLike, ArrayLike | None]], n_threads: int = 1
 ) -> list[Floats]: ...
+def cubic_forms(
+    view: RowView,
+    mean: Floats | None,
+    scale: Floats,
+    factor: Floats,
+    squares: Floats,
+    slope: float,
+    n_threads: int = 1,
+) -> Floats | None: ...
 def moments(view: RowView, weights: ArrayLike, n_threads: int = 1) -> tuple[Floats, Floats]: ...
 def losses(
     slack: float, inequality: bool, functional_margins: ArrayLike, weights: ArrayLike

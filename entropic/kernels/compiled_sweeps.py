@@ -49,6 +49,14 @@ moments = _choose("moments")
 
 
 @one_library_thread
+@functools.wraps(numpy_sweeps.cubic_forms)
+def cubic_forms(rows, *arguments, **options):
+    view = view_of(rows)
+    found = None if view is None else _compiled.cubic_forms(view, *arguments, **options)
+    return numpy_sweeps.cubic_forms(rows, *arguments) if found is None else found
+
+
+@one_library_thread
 @functools.wraps(numpy_sweeps.newton_steps)
 def newton_steps(rows, design, box, target, state, rules, told):
     view, seen = view_of(rows), getattr(box, "view", None)

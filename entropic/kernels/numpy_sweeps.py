@@ -342,6 +342,41 @@ def quadratic_forms(rows, root, weights=None, n_threads=1):
     return quadratic_forms_each(rows, [(root, weights)])[0]
 
 
+def cubic_forms(rows, mean, scale, factor, squares, slope, n_threads=1):
+    """A cubic form of every standardised row: what scaling the columns anew does to its score.
+
+    With ``phi = (z - mean)/scale`` of n columns and ``v = [phi 1] factor`` it is::
+
+        sum_j phi_j v_j (squares_j phi_j + slope) + v_n v_(n+1) - v_(n+2) + sum_k phi_k v_(n+3+k)
+
+    Parameters
+    ----------
+    mean : array of shape (n_columns,) or None
+        None stands for zeros.
+    scale, squares : arrays of shape (n_columns,)
+    factor : array of shape (n_columns + 1, width)
+        Its columns from ``n_columns + 3`` on, k of them, are those of the last sum.
+    slope : float
+
+    Returns
+    -------
+    array of shape (n_samples,)
+    """
+    n, out = rows.n_columns, np.empty(rows.n_samples)
+    for start, stop in rows.ranges():
+        block = rows.block(start, stop)
+        # a column a row
+        phi = np.array((block.toarray() if sp.issparse(block) else block).T, dtype=np.float64)
+        if mean is not None:
+            phi -= mean[:, None]
+        phi /= scale[:, None]
+        v = factor[:-1].T @ phi + factor[-1][:, None]
+        found = np.sum(phi * v[:n] * (squares[:, None] * phi + slope), axis=0)
+        found += v[n] * v[n + 1] - v[n + 2]
+        out[start:stop] = found + np.sum(phi[: len(v) - n - 3] * v[n + 3 :], axis=0)
+    return out
+
+
 def moments(rows, weights, n_threads=1):
     """Weighted mean and variance of every column, in one read or two.
 

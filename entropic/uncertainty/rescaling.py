@@ -22,11 +22,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
+
+from entropic.kernels.backend import sweeps
 
 # Below this part of the typical shift, the effect is left out.
 NEGLIGIBLE = 0.01
-BLOCK_ENTRIES = 1 << 15  # of the second-level cache
 
 
 @dataclass(frozen=True)
@@ -60,28 +60,21 @@ class Rescaling:
         -------
         array of shape (n_samples,)
         """
-        design, n_columns = sweep.design, sweep.design.rows.n_columns
-        mean = 0.0 if design.mean is None else design.mean[:, None]
-        inverse, constant = self.inverse[:, :-1], self.inverse[:, -1:]
         whole = 0.5 * (self.inverse @ self.stretch)
-        out = np.empty(sweep.n_samples)
-        step = max(64, BLOCK_ENTRIES // design.n_features)
-        for start in range(0, sweep.n_samples, step):
-            block = design.rows.block(start, min(start + step, sweep.n_samples))
-            # a column a row, the constant left out
-            phi = np.empty((n_columns, block.shape[0]))
-            np.subtract(block.toarray().T if sp.issparse(block) else block.T, mean, out=phi)
-            phi /= design.scale[:, None]
-            response = inverse @ phi + constant
-            product = response[:-1] * phi
-            effect = whole[:-1] @ phi + whole[-1] - self.slope * product.sum(axis=0)
-            effect -= self.hessian * (self.coef[:-1] @ phi) * response[-1]
-            if self.through is not None:
-                moved = self.through[:-1].T @ phi + self.through[-1][:, None]
-                effect -= np.einsum("ij,ij->j", moved, phi[: len(moved)])
-            product *= phi
-            out[start : start + step] = 0.5 * (self.stretch[:-1] @ product) - effect
-        return out
+        constant = np.append(self.hessian * self.coef[:-1], 0.0)
+        columns = [self.inverse, constant, whole]
+        if self.through is not None:
+            columns.append(self.through)
+        design = sweep.design
+        return sweeps.cubic_forms(
+            design.rows,
+            design.mean,
+            design.scale,
+            np.column_stack(columns),
+            0.5 * self.stretch[:-1],
+            self.slope,
+            sweep.n_threads,
+        )
 
 
 def rescaling(sweep, box, state, root, inverse_root, typical):

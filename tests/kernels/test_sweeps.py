@@ -105,8 +105,17 @@ def test_linear_sweeps_match_their_formulas(size, dtype):
     hessian_weights[::3] = 0
     scale = rng.random(n_columns + 1)
     factor = rng.normal(size=(n_columns + 1, 5))
+    mean, spread, squares = rng.random((3, n_columns)) + 0.5
+    some = min(2, n_columns)
+    images = rng.normal(size=(n_columns + 1, n_columns + 3 + some))
     for what, rows, Z in cases(*size, dtype):
         Z = with_constant(Z)
+        phi = (Z[:, :-1] - mean) / spread
+        responses, left, right, linear, through = np.split(
+            with_constant(phi) @ images, n_columns + np.arange(4), axis=1
+        )
+        cubic = np.sum(phi * responses * (squares * phi + 0.7), axis=1) + (left * right)[:, 0]
+        cubic += np.sum(phi[:, :some] * through, axis=1) - linear[:, 0]
         expected = {
             "scores": ((coef,), Z @ coef),
             "hessp": ((hessian_weights, coef), Z.T @ (hessian_weights * (Z @ coef))),
@@ -116,6 +125,7 @@ def test_linear_sweeps_match_their_formulas(size, dtype):
                 (factor, hessian_weights),
                 np.sum((Z @ factor) ** 2, axis=1) * (hessian_weights > 0),
             ),
+            "cubic_forms": ((mean, spread, images, squares, 0.7), cubic),
         }
         if n_samples <= 300:
             expected["gram"] = (scale,), (Z * scale) @ Z.T
