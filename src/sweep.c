@@ -17,21 +17,26 @@ typedef struct {
     ptrdiff_t n_curvatures, place;      /* of which the sums have a place among those of a chunk */
 } sweep;
 
+/* Arrays a problem may keep are written in pieces of a block, in turn. Of more problems than so many
+ * these are more places than the hardware prefetches: their reads take turns at a chunk, in cache. */
+enum { KEEPING = 3 };
+
 /* A problem's turn at a block, with its products f. */
 typedef struct {
     sweep *sweep;
     walk walk;
     double *f;
     block block;
-    ptrdiff_t at;           /* the problem */
+    ptrdiff_t first, end;   /* the problems that take turns */
+    ptrdiff_t at;           /* the one whose turn it is */
 } turn;
 
 /* The first problem's turn at the next block. Returns whether there is one. */
 static ALWAYS_INLINE int turn_first(turn *t)
 {
-    t->at = 0;
+    t->at = t->first;
     if (!walk_next(&t->walk, &t->block)) return 0;
-    block_dot(&t->block, t->sweep->problems[0].coef, t->f);
+    block_dot(&t->block, t->sweep->problems[t->at].coef, t->f);
     return 1;
 }
 
@@ -40,8 +45,8 @@ static ALWAYS_INLINE int turn_first(turn *t)
 static ALWAYS_INLINE int turn_next(turn *t, const double *pointwise_gradient, double *gradient)
 {
     block done = t->block;
-    int same = ++t->at < t->sweep->n_problems, in_place = done.kind == ROWS_CONTIGUOUS;
-    if (!same) t->at = 0;
+    int same = ++t->at < t->end, in_place = done.kind == ROWS_CONTIGUOUS;
+    if (!same) t->at = t->first;
     const double *coef = t->sweep->problems[t->at].coef;
     if (in_place && (same || walk_next(&t->walk, &t->block))) {
         block_add_dot(&done, pointwise_gradient, gradient, &t->block, coef, t->f);
@@ -157,12 +162,12 @@ static void weights_block(const target *t, const block *b, double *restrict weig
         for (ptrdiff_t i = 0; i < b->count; i++) weights[i] = t->weights[0];
 }
 
-static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
+static void evaluate_turns(sweep *s, ptrdiff_t chunk, int worker, ptrdiff_t first, ptrdiff_t end)
 {
-    sweep *s = work;
     double f[BLOCK_LIMIT], functional_margins[BLOCK_LIMIT], slope[BLOCK_LIMIT];
     double weights[BLOCK_LIMIT], pointwise_gradient[BLOCK_LIMIT], buffer[BLOCK_LIMIT], *value;
-    turn t = {s, walk_chunk(&s->partials, chunk, worker, !s->n_curvatures), .f = f};
+    turn t = {s, walk_chunk(&s->partials, chunk, worker, !s->n_curvatures), f, .first = first,
+              .end = end};
     const block *b = &t.block;
     curvatures c;
     curvatures_begin(&c, s->view, s->n_curvatures, partial(&s->partials, chunk) + s->place,
@@ -183,6 +188,16 @@ static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
         keep(b, hessian_weights, p->hessian_weights);
     }
     curvatures_end(&c);
+}
+
+static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
+{
+    sweep *s = work;
+    for (ptrdiff_t first = 0, end = 0; first < s->n_problems; first = end) {
+        for (int keeping = 0; end < s->n_problems && keeping < KEEPING; end++)
+            keeping += s->problems[end].functional_margins && !s->n_curvatures;
+        evaluate_turns(s, chunk, worker, first, end);
+    }
 }
 
 int sweep_evaluate(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads)
@@ -211,7 +226,7 @@ static void hessp_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     sweep *s = work;
     double f[BLOCK_LIMIT], pointwise_gradient[BLOCK_LIMIT], *gradient;
-    turn t = {s, walk_chunk(&s->partials, chunk, worker, 1), .f = f};
+    turn t = {s, walk_chunk(&s->partials, chunk, worker, 1), f, .end = s->n_problems};
     for (int more = turn_first(&t); more; more = turn_next(&t, pointwise_gradient, gradient)) {
         const double *hessian_weights = s->problems[t.at].hessian_weights;
         gradient = sums_of(s, chunk, t.at);

@@ -161,6 +161,6 @@ class Design:
         """The latest design of a kind, where it was made for the same key."""
         with self._making:
             latest = self._latest.get(kind)
-            if latest is None or not np.array_equal(latest[0], key):
+            if latest is None or not (latest[0] is key or np.array_equal(latest[0], key)):
                 latest = self._latest[kind] = key, make()
             return latest[1]

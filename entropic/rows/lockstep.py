@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from collections import deque
 from dataclasses import dataclass
 from queue import SimpleQueue
 
@@ -34,12 +35,40 @@ class Call:
         return self.function(self.argument)
 
 
+class _Turns:
+    """Who is awake. A course that stops wakes the next itself: each waking takes its time."""
+
+    def __init__(self):
+        self.due, self.over = deque(), SimpleQueue()
+        self.n_awake, self.counting = 0, threading.Lock()
+
+    def take(self, courses, answers, n_awake):
+        """Give each course its answer, and wait until all ask again or have ended."""
+        self.due.extend(zip(courses, answers, strict=True))
+        self.n_awake = min(n_awake, len(courses))
+        for _ in range(self.n_awake):
+            self.pass_on()
+        self.over.get()
+
+    def pass_on(self):
+        """Wake the next; the last to stop, with none left, wakes the thread that waits for all."""
+        try:
+            course, found = self.due.popleft()
+        except IndexError:
+            with self.counting:
+                self.n_awake -= 1
+                if self.n_awake == 0:
+                    self.over.put(None)
+        else:
+            course.answers.put(found)
+
+
 class _Course(threading.Thread):
     """One solver on its way, from one request to the next."""
 
-    def __init__(self, body, waiting):
+    def __init__(self, body, turns):
         super().__init__(daemon=True)
-        self.body, self.waiting = body, waiting
+        self.body, self.turns = body, turns
         self.answers = SimpleQueue()
         self.context = contextvars.copy_context()
         self.request = self.result = self.error = None
@@ -53,12 +82,12 @@ class _Course(threading.Thread):
             self.error = error
         finally:
             self.ended = True
-            self.waiting.put(self)
+            self.turns.pass_on()
 
     def ask(self, request):
         """Called by the solver: wait for the answer to a request."""
         self.request = request
-        self.waiting.put(self)
+        self.turns.pass_on()
         return self._answer()
 
     def _answer(self):
@@ -88,14 +117,17 @@ def in_lockstep(bodies, answer, n_awake=1):
         What the bodies return. If one raises, or ``answer`` does, the others are ended and the
         error is raised here.
     """
-    waiting = SimpleQueue()
-    courses = [_Course(body, waiting) for body in bodies]
+    turns = _Turns()
+    courses = [_Course(body, turns) for body in bodies]
     try:
         for course in courses:
             course.start()
         woken, answers = courses, [None] * len(courses)
         while woken:
-            _wake(woken, answers, waiting, n_awake)
+            turns.take(woken, answers, n_awake)
+            for course in woken:
+                if course.error is not None:
+                    raise course.error
             going = [course for course in courses if not course.ended]
             woken = [course for course in going if isinstance(course.request, Call)]
             answers = [course.request() for course in woken]
@@ -110,19 +142,6 @@ def in_lockstep(bodies, answer, n_awake=1):
             if course.is_alive():  # no more than begun to start, where that was interrupted
                 course.join()
     return [course.result for course in courses]
-
-
-def _wake(courses, answers, waiting, n_awake):
-    """Give each course its answer, and wait until all ask again or have ended."""
-    for place, (course, found) in enumerate(zip(courses, answers, strict=True)):
-        if place >= n_awake:
-            waiting.get()
-        course.answers.put(found)
-    for _ in courses[:n_awake]:
-        waiting.get()
-    for course in courses:
-        if course.error is not None:
-            raise course.error
 
 
 class SharedKernels:

@@ -7,6 +7,7 @@ runs the sweep; the protocol is that of :class:`Sweep`.
 from __future__ import annotations
 
 import copy
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -83,6 +84,16 @@ class RowSample:
     def curvature_at(self, coef):
         """The same at coefficients, without Hessian weights of all rows."""
         return self.factor * self.sweep.evaluate(coef, curvature=True).curvature
+
+
+@functools.lru_cache(4)
+def drawn(n_rows, of):
+    """So many places, in order, one drawn from each of as many stretches of ``of`` places."""
+    edges = np.arange(n_rows + 1) * of // n_rows
+    inside = np.random.default_rng(0).random(n_rows) * np.diff(edges)
+    places = edges[:-1] + inside.astype(np.intp)
+    places.setflags(write=False)
+    return places
 
 
 class Reads:
@@ -199,9 +210,7 @@ class Sweep:
         """
         if self._sample is None or len(self._sample.indices) != n_rows:
             rows = self.n_counted
-            edges = np.arange(n_rows + 1) * rows // n_rows
-            drawn = np.random.default_rng(0).random(n_rows) * np.diff(edges)
-            indices = edges[:-1] + drawn.astype(np.intp)
+            indices = drawn(n_rows, rows)
             if rows < self.n_samples:
                 indices = np.flatnonzero(self.counted)[indices]
             part = self._take(indices, self.design.sampled(indices))

@@ -110,7 +110,7 @@ class Path:
         step = choose_step(sweep)
         promised = None
         if start is None and isinstance(step, SecantStep) and step.polishes:
-            start, promised = start_of_sample(sweep, self.box, step.n_rows)
+            start, promised = start_of_sample(sweep, self.box, step.n_begun)
         ending = newton(
             sweep,
             self.box,

@@ -34,6 +34,9 @@ SAMPLE_SHARE, AMPLE_SHARE, LARGER_SHARE = 3, 8, 32
 # Secant steps (secant.py) are made where another step takes more than so many seconds, and where
 # what their sample takes is no more than so many sweeps.
 WORTH_A_SAMPLE, SAMPLE_IN_SWEEPS = 1.5e-3, 20
+# More rows than begin by their own solution tell a better curvature, as many as take this part of a
+# sweep: each step by it then divides the gap by more.
+CURVATURE_IN_SWEEPS = 0.25
 # Rows of few numbers, whose curvature takes no more than so many sweeps, have no use for a sample
 # that leaves columns empty.
 FEW_SWEEPS = 4.5
@@ -99,6 +102,22 @@ def secant_sample(work, kind):
         return size if work.sweep + work.curvature > WORTH_A_SAMPLE and not few else 0
     price = size / m * work.curvature + factor_time(n)
     return size if price <= SAMPLE_IN_SWEEPS * work.sweep else 0
+
+
+def curvature_sample(work, n_rows):
+    """How many rows the curvature of secant steps is of, which begin with a sample of ``n_rows``.
+
+    Parameters
+    ----------
+    work : Work
+    n_rows : int
+
+    Returns
+    -------
+    int
+    """
+    share = CURVATURE_IN_SWEEPS * work.sweep / (work.sweep + work.curvature)
+    return max(n_rows, int(share * work.n_samples))
 
 
 def check_fits(n_features, needed, limit=None):

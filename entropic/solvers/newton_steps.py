@@ -11,7 +11,7 @@ import numpy as np
 
 from entropic.rows.work import factor_time
 
-from .cost import ROWS_A_COLUMN, SAMPLE_SHARE, choose, secant_sample
+from .cost import ROWS_A_COLUMN, SAMPLE_SHARE, choose, curvature_sample, secant_sample
 from .factor import Factor
 from .secant import SecantStep
 from .step import Step
@@ -47,7 +47,7 @@ def choose_step(sweep, limit=None):
         return DualStep()
     step = CholeskyStep() if kind == "cholesky" else ConjugateGradientStep(work, factor)
     n_rows = secant_sample(work, kind) if factor == "cholesky" else 0
-    return SecantStep(step, n_rows) if n_rows else step
+    return SecantStep(step, curvature_sample(work, n_rows), n_rows) if n_rows else step
 
 
 class CholeskyStep(Step):

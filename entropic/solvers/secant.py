@@ -38,10 +38,12 @@ class SecantStep(Step):
         Takes over near the goal, if it ends with full curvature, and where the gap stops falling.
     n_rows : int
         Of the sample.
+    n_begun : int or None
+        Of the sample whose solution is where to start; None is as many.
     """
 
-    def __init__(self, then, n_rows):
-        self.then, self.n_rows = then, n_rows
+    def __init__(self, then, n_rows, n_begun=None):
+        self.then, self.n_rows, self.n_begun = then, n_rows, n_begun or n_rows
         self.tentative, self.soon = True, False
         self.factor = self.root = self.curvature = self.last = None
         self.pairs, self.gaps = [], []

@@ -84,9 +84,13 @@ def assert_each(name, rows, argument, singly, what):
         assert all(map(np.array_equal, found, again)), f"{what}, {n_threads} threads"
 
 
-def test_evaluation(cases):
+@pytest.mark.parametrize("with_curvature", [True, False])
+def test_evaluation(cases, with_curvature):
     for what, rows, problems in cases:
         n = rows.n_samples
+        if not with_curvature:  # of more problems than write at a time, most keep something
+            more = [(coef, target, False, kept) for coef, target, _, kept in problems]
+            problems = [*more, *more]
 
         def calls(evaluate, rows=rows, n=n, problems=problems):
             kept = [arrays_of(wanted, n) for *_, wanted in problems]

@@ -1,5 +1,6 @@
 """Solvers side by side: every request answered once, in one order, and no thread left behind."""
 
+import signal
 import threading
 import time
 
@@ -43,6 +44,24 @@ def test_as_many_bodies_as_may_are_awake(n_awake):
 
     in_lockstep([body] * 5, lambda requests: requests, n_awake)
     assert 1 < most[0] <= n_awake or most[0] == n_awake == 1
+
+
+@pytest.mark.parametrize("n_awake", [1, 3])
+def test_bodies_that_wait_for_their_turn_are_not_begun_after_an_interruption(n_awake):
+    begun = []
+
+    def body(n, ask):
+        begun.append(n)
+        if n == 0:
+            time.sleep(0.05)  # by then the main thread waits
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        time.sleep(0.3)
+        ask(n)
+        begun.append("answered")
+
+    with pytest.raises(KeyboardInterrupt):
+        in_lockstep([lambda ask, n=n: body(n, ask) for n in range(6)], lambda asked: asked, n_awake)
+    assert set(begun) <= set(range(n_awake))
 
 
 @pytest.mark.parametrize("n_awake", [1, 3])

@@ -15,7 +15,7 @@ from entropic.rows.sweep import Sweep
 from entropic.rows.target import Target
 from entropic.rows.work import Work
 from entropic.solvers.continuation import start_of_sample
-from entropic.solvers.cost import SAMPLE_SHARE, secant_sample
+from entropic.solvers.cost import SAMPLE_SHARE, curvature_sample, secant_sample
 from entropic.solvers.newton import newton
 from entropic.solvers.newton_steps import CholeskyStep, ConjugateGradientStep, choose_step
 from entropic.solvers.outcome import Status
@@ -106,8 +106,13 @@ def test_rows_without_weight_are_not_drawn():
 @pytest.mark.parametrize("n_samples", [100, 10_000, 1_000_000])
 def test_a_sample_is_small_or_not_taken(n_samples, n_features):
     for kind in ("cholesky", "cg"):
-        size = secant_sample(Work.dense(n_samples, n_features), kind)
+        work = Work.dense(n_samples, n_features)
+        size = secant_sample(work, kind)
         assert size == 0 or 10 * n_features <= size <= n_samples / SAMPLE_SHARE
+        larger = curvature_sample(work, size)
+        assert (
+            larger == size or (larger / n_samples) * (work.sweep + work.curvature) < work.sweep / 3
+        )
 
 
 def test_small_data_have_no_use_for_a_sample():
