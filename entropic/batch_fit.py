@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from . import checks
 from .features.monomials import Monomials
 from .features.parted import Found, PartedRows
 from .features.scaling import recipe_of
@@ -15,6 +14,7 @@ from .features.splines import LinearSplines
 from .fitting import FittingMixin
 from .kernels.library_threads import one_library_thread
 from .kernels.loss import Loss
+from .labels import check_class_weight, check_classes
 from .one_against_rest import Watch, side_by_side
 from .progress import fit_task
 from .rollback import all_or_nothing
@@ -78,7 +78,7 @@ class BatchFitMixin(FittingMixin):
         """
         self._check_parameters()
         self._check_streamed()
-        classes = None if classes is None else checks.check_classes(classes)
+        classes = None if classes is None else check_classes(classes)
         batches = Batches(batches, self._check_columns)
         local = LocalParts(batches)
         parts = local if checkpoint is None else Journal(local, checkpoint, self._problem())
@@ -166,7 +166,7 @@ class BatchFitMixin(FittingMixin):
                 f"y has {number}, {there}; give rows of at least two, and of all in classes."
             )
         self.classes_ = found.labels
-        factors = checks.check_class_weight(self.class_weight, found.labels, found.weight)
+        factors = check_class_weight(self.class_weight, found.labels, found.weight)
         loss = Loss(float(self.slack) or EXACT[0], self.constraint == "inequality")
         view = View(None, found.labels, factors, loss, float(self.margin), self.n_jobs)
         sparse = bool(found.figures["sparse"])

@@ -16,6 +16,7 @@ from .features.splines import LinearSplines
 from .fitting import FittingMixin
 from .kernels.loss import Loss
 from .kernels.threads import effective_threads
+from .labels import check_class_weight, check_labels, encoded, plain_labels
 from .one_against_rest import Watch, side_by_side
 from .rows.lockstep import SharedKernels, SharedReads
 from .rows.sweep import Reads, Sweep, sweeps
@@ -100,8 +101,8 @@ class MemoryFitMixin(FittingMixin):
 
     def _check_training_data(self, X, y, by_moments=False):
         checks.check_rows(X, "X")
-        checks.check_labels(y)
-        X, y = validate_data(self, X, checks.plain_labels(y), **READING)
+        check_labels(y)
+        X, y = validate_data(self, X, plain_labels(y), **READING)
         if by_moments and not sp.issparse(X) and self.standardize:
             return checks.as_float(X, "X"), y
         return self._numbers(X), y
@@ -112,7 +113,7 @@ class MemoryFitMixin(FittingMixin):
         return X
 
     def _encode(self, y):
-        found = checks.two_labels(y)
+        found = encoded(y)
         if found is not None:
             return found
         check_classification_targets(y)
@@ -128,7 +129,7 @@ class MemoryFitMixin(FittingMixin):
         if len(weights) == 1 and self.class_weight is None:
             return weights
         shares = np.bincount(codes, np.broadcast_to(weights, n_samples), len(self.classes_))
-        factors = checks.check_class_weight(self.class_weight, self.classes_, shares)
+        factors = check_class_weight(self.class_weight, self.classes_, shares)
         return weights if np.all(factors == 1) else weights * factors[codes]
 
     def _design(self, X, weights):

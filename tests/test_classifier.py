@@ -18,7 +18,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from entropic import EntropicClassifier, checks
+from entropic import EntropicClassifier
 from entropic.features import monomials, scaling
 from entropic.rows import memory, rows_of
 
@@ -275,55 +275,6 @@ def test_float_data_are_not_copied(monkeypatch, two_clouds):
         EntropicClassifier().fit(sparse, y)
         assert np.shares_memory(seen[-3], given) and np.shares_memory(seen[-2], given)
         assert np.shares_memory(seen[-1].data, sparse.data)
-
-
-LABELS = {
-    "signs": [-1, 1],
-    "strings": ["good", "bad"],
-    "object strings": np.array(["good", "bad"], dtype=object),
-    "booleans": [False, True],
-    "numbers": [20, 10],
-    "floats": [0.0, 1.0],
-    "categorical": pd.Categorical(["x", "y"]),
-    "nullable integers": pd.array([3, 5], dtype="Int64"),
-    "nullable integers beyond doubles": pd.array([2**53, 2**53 + 1], dtype="UInt64"),
-    "nullable booleans": pd.array([False, True], dtype="boolean"),
-}
-
-
-@pytest.mark.parametrize("kind", LABELS)
-def test_labels_come_back_as_given(two_clouds, kind):
-    X, y = two_clouds
-    labels = LABELS[kind]
-    given = labels.take(y) if hasattr(labels, "take") else np.asarray(labels)[y]
-    fitted = EntropicClassifier().fit(X, given)
-    expected = np.unique(np.asarray(labels))
-    assert_array_equal(fitted.classes_, expected)
-    assert fitted.classes_.dtype == expected.dtype
-    predicted = fitted.predict(X)
-    assert set(predicted.tolist()) <= set(expected.tolist())
-    scores = fitted.decision_function(X)
-    assert_array_equal(predicted == expected[1], scores > 0)
-    assert fitted.score(X, given) > 0.9
-
-
-@pytest.mark.parametrize(
-    "classes, reject",
-    [
-        (np.array([0, 1]), -1),
-        (np.array([0, 1]), np.nan),
-        (np.array([False, True]), 2),
-        (np.array(["a", "b"]), "unsure"),
-        (np.array(["a", "b"], dtype=object), "unsure"),
-    ],
-)
-def test_reject_labels_beside_the_classes(two_clouds, classes, reject):
-    X, y = two_clouds
-    fitted = EntropicClassifier().fit(X, classes[y])
-    assert fitted.in_band(X).any()
-    predicted = fitted.predict_with_reject(X, reject)
-    for one, certain, plain in zip(predicted, ~fitted.in_band(X), fitted.predict(X), strict=True):
-        assert one == plain if certain else one == reject or (one != one and reject != reject)
 
 
 def test_class_weights_are_sample_weights(two_clouds):
@@ -599,41 +550,6 @@ def test_more_columns_than_memory_holds_are_refused_beforehand(monkeypatch):
     X = sp.csr_matrix(([1.0, 2.0], ([0, 1], [0, 10**9 - 1])), shape=(2, 10**9))
     with pytest.raises(ValueError, match=r"1000000000 columns .* 128 GB of memory"):
         EntropicClassifier().fit(X, [0, 1])
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        np.array([3, 1, 1, 3, 1]),
-        np.array([True, False, True, True]),
-        np.array([1.0, -1.0, -1.0]),
-        np.array(["b", "a", "ab", "b"])[[0, 1, 3]],
-        np.array([2**62, -(2**62)]),
-    ],
-    ids=str,
-)
-def test_two_labels_are_told_by_comparisons(y):
-    classes, codes = checks.two_labels(y)
-    expected = np.unique(y, return_inverse=True)
-    assert_array_equal(classes, expected[0])
-    assert_array_equal(codes, expected[1])
-    assert classes.dtype == y.dtype
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        np.array([1, 1]),
-        np.array([1, 2, 3]),
-        np.array([0.5, 1.0]),
-        np.array(["a", "b"], dtype=object),
-        np.array([[1, 2]]),
-        np.array([]),
-    ],
-    ids=str,
-)
-def test_what_is_not_plainly_two_labels_is_left_to_scikit_learn(y):
-    assert checks.two_labels(y) is None
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -21,7 +21,7 @@ ORDER = [
         "entropic.rollback",
         "entropic.typing",
     ],
-    ["entropic.model_format", "entropic.kernels"],
+    ["entropic.labels", "entropic.model_format", "entropic.kernels"],
     ["entropic.rows"],
     ["entropic.features"],
     ["entropic.solvers"],

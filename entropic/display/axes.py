@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from entropic import checks
+from entropic.labels import check_known_labels
 from entropic.uncertainty.mixin import UncertaintyMixin
 
 COLOURS = ("tab:blue", "tab:orange")
@@ -76,7 +76,7 @@ def scored(estimator, X, y, method="decision_function"):
     """The classifier, what its method says of X, and the place of each row's class."""
     last = fitted(estimator)
     said = getattr(estimator, method)(X)
-    return last, said, checks.check_known_labels(y, last.classes_, len(said))
+    return last, said, check_known_labels(y, last.classes_, len(said))
 
 
 def named_class(class_label, classes):
@@ -128,7 +128,7 @@ def predicted(y_true, predictions, name, labels=None):
         row = int(np.argmax(bad.any(axis=1)))
         value = predictions.reshape(n_rows, -1)[row][bad[row]][0]
         raise ValueError(f"{name} holds {value} in row {row}; give finite numbers.")
-    return classes, predictions, checks.check_known_labels(y_true, classes, n_rows)
+    return classes, predictions, check_known_labels(y_true, classes, n_rows)
 
 
 class Display:

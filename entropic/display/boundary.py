@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.ndimage import distance_transform_edt, zoom
 
 from entropic import checks
+from entropic.labels import check_known_labels
 from entropic.uncertainty.band import in_band
 from entropic.uncertainty.mixin import certain
 from entropic.uncertainty.several import class_scores
@@ -112,7 +113,7 @@ class BoundaryDisplay(Display):
         samples = [_numeric(columns[column], names[column]) for column in pair]
         codes = None
         if y is not None:
-            codes = checks.check_known_labels(y, last.classes_, len(columns[0]))
+            codes = check_known_labels(y, last.classes_, len(columns[0]))
         first, second = np.meshgrid(*(_axis(values, grid_resolution) for values in samples))
         values = _held_values(fixed or {}, names, pair, columns)
         values[pair[0]], values[pair[1]] = first.ravel(), second.ravel()

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array, column_or_1d
 
 from entropic import checks
+from entropic.labels import check_labels
 
 # Numbers in a part that is put together of smaller batches; one of half as many is taken as it is.
 PART_ENTRIES = 1 << 19
@@ -184,7 +185,7 @@ class Batches:
         X = as_matrix(X)
         if not self._checked:
             checks.check_finite(X, "X")
-            checks.check_labels(y)
+            check_labels(y)
         if self.transform is not None:
             X = self.transform(X)
         y = column_or_1d(y)

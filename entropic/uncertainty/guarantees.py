@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from entropic import checks
+from entropic.labels import check_known_labels
 
 from . import conformal, error_control
 from .several import class_scores, probabilities, sureness
@@ -54,7 +55,7 @@ class GuaranteesMixin:
         check_is_fitted(self)
         level = checks.check_level(confidence_level, "confidence_level")
         scores = class_scores(self.decision_function(X))
-        codes = checks.check_known_labels(y, self.classes_, len(scores))
+        codes = check_known_labels(y, self.classes_, len(scores))
         self._forget_guarantees()
         limits = conformal.thresholds(scores, codes, level)
         self.conformal_ = limits
@@ -140,7 +141,7 @@ class GuaranteesMixin:
         risk = getattr(self, "left_out_risk_", None)
         if X is not None:
             scores = class_scores(self.decision_function(X))
-            codes = checks.check_known_labels(y, self.classes_, len(scores))
+            codes = check_known_labels(y, self.classes_, len(scores))
             wrong = np.argmax(scores, axis=1) != codes
             sure = scores[:, 1]
             if scores.shape[1] > 2:

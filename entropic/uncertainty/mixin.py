@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from entropic import checks
 from entropic.kernels.threads import effective_threads, in_threads
+from entropic.labels import check_known_labels, check_reject_label
 
 from . import several
 from .band import certainty_band, in_band
@@ -291,7 +292,7 @@ class UncertaintyMixin(GuaranteesMixin):
             If ``reject_label`` is itself a class, or not of the labels' kind.
         """
         check_is_fitted(self)
-        label = checks.check_reject_label(reject_label, self.classes_)
+        label = check_reject_label(reject_label, self.classes_)
         possible = self._possible(self.decision_function(X))
         predicted = self.classes_[np.argmax(possible, axis=1)]
         predicted = predicted.astype(np.promote_types(predicted.dtype, label.dtype))
@@ -380,7 +381,7 @@ class UncertaintyMixin(GuaranteesMixin):
         """
         check_is_fitted(self)
         scores = self.decision_function(X)
-        truth = checks.check_known_labels(y, self.classes_, len(scores))
+        truth = check_known_labels(y, self.classes_, len(scores))
         weights = checks.check_per_sample(
             sample_weight, len(scores), "sample_weight", default=1.0, sign=True
         )
