@@ -16,7 +16,7 @@ from .ending import Ending, Goal
 from .newton import new_history, newton
 from .newton_steps import CholeskyStep, choose_step
 from .outcome import Status
-from .primal_dual.kkt import solve_pair
+from .primal_dual.kkt import pair_at, solve_pair
 from .primal_dual.system import factor_fits
 from .secant import SecantStep
 
@@ -137,10 +137,11 @@ class Path:
             slack /= 10
         return self.newton(state)
 
-    def pair(self, slack=None, most=None, start=None):
+    def pair(self, slack=None, most=None, start=None, until=None):
         """Coefficients and multipliers of the problem, or of it with another slack.
 
-        After ``most`` steps they are what has been reached; ``start`` is a pair to go on from.
+        After ``most`` steps, and where ``until`` says so of a pair, they are what has been reached;
+        ``start`` is a pair to go on from.
 
         Returns
         -------
@@ -149,6 +150,9 @@ class Path:
         stage, loss = self.sweep, self.sweep.target.loss
         if slack is not None:
             stage = stage.with_target(loss=replace(loss, slack=slack))
+            if start is not None:
+                at = start.state, start.scaled_multipliers, start.surplus, start.dual_residual
+                start = pair_at(stage, self.box, *at)
         before, seen = self.n_iter, [0]
 
         def watch(pair, length):
@@ -159,7 +163,7 @@ class Path:
             self.n_iter, seen[0] = before + seen[0], seen[0] + 1
             if self.callback is not None and self.callback({"iteration": self.n_iter, **figures}):
                 self.interrupted = True
-            return self.interrupted
+            return self.interrupted or (until is not None and until(pair))
 
         return solve_pair(
             stage,

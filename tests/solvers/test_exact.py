@@ -216,6 +216,33 @@ def test_positive_weights_say_nothing_of_the_margin(name):
         assert found.margin_bound == plain.margin_bound and found.margin == plain.margin
 
 
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
+@pytest.mark.parametrize("name", ["moons, degree 1", "circles, degree 1", "one row"])
+def test_multipliers_on_the_way_prove_that_nothing_separates(name, constraint, monkeypatch):
+    def too_late(*arguments):
+        raise AssertionError("the pair's own multipliers prove it")
+
+    monkeypatch.setattr("entropic.solvers.exact.bracket_margin", too_late)
+    D = DESIGNS.get(name)
+    if D is None:
+        # one row on the wrong side of classes that keep a distance
+        X = np.random.default_rng(0).normal(size=(400, 3))
+        D = np.sign(X[:, :1]) * X + np.array([0.1, 0, 0])
+        D[0] *= -1
+    outcome = solve(D, slack=0, constraint=constraint)
+    assert outcome.status is Status.NOT_SEPARABLE
+    assert outcome.n_iter <= 40
+    # the largest margin of the box by a linear program
+    n_samples, n_features = D.shape
+    program = linprog(
+        np.append(np.zeros(n_features), -1.0),
+        np.column_stack([-D, np.ones(n_samples)]),
+        np.zeros(n_samples),
+        bounds=[(-1, 1)] * n_features + [(None, None)],
+    )
+    assert -program.fun <= outcome.margin_bound <= 1e-8
+
+
 def test_what_cancels_is_no_proof():
     """Two points are separable, also where subtracting the mean of sparse columns hides it."""
     X = np.random.default_rng(0).standard_normal((2, 8))
