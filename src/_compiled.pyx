@@ -89,7 +89,11 @@ cdef extern from "sweep.h" nogil:
         int n_threads, double *mean, double *variance)
 
 cdef extern from "blas.h" nogil:
-    void blas_load(void *dsyrk, void *dgemm, void *dpotrf, void *dpotrs)
+    void blas_load(void *dsyrk, void *dgemm, void *dtrsm, void *dpotrf, void *dpotrs)
+
+cdef extern from "cholesky.h" nogil:
+    int cholesky_factor(double *matrix, ptrdiff_t n, int n_threads)
+    void cholesky_invert(double *matrix, ptrdiff_t n, int n_threads)
 
 cdef extern from "curvature.h" nogil:
     int curvature_fits "IN_USE(curvature_fits)"(const rows *view)
@@ -140,6 +144,7 @@ cdef void *routine(library, name, start) except NULL:
 
 blas_load(routine(cython_blas, "dsyrk", b"char *, char *, int *, int *, "),
           routine(cython_blas, "dgemm", b"char *, char *, int *, int *, int *, "),
+          routine(cython_blas, "dtrsm", b"char *, char *, char *, char *, int *, int *, "),
           routine(cython_lapack, "dpotrf", b"char *, int *, "),
           routine(cython_lapack, "dpotrs", b"char *, int *, int *, "))
 
@@ -540,6 +545,28 @@ def quadratic_forms(RowView view, factor, weights=None, n_threads=1):
 
 def quadratic_forms_each(RowView view, each, n_threads=1):
     return [quadratic_forms(view, factor, weights, n_threads) for factor, weights in each]
+
+
+def factor_symmetric(double[:, ::1] matrix, n_threads=1):
+    """L with ``L L^T = matrix`` in the lower triangle. Returns whether the matrix has none."""
+    cdef int threads = usable(n_threads), failed
+    _check_length(matrix.shape[1], matrix.shape[0], "matrix")
+    if matrix.shape[0] == 0:
+        return False
+    with nogil:
+        failed = cholesky_factor(&matrix[0, 0], matrix.shape[0], threads)
+    check(0)
+    return failed != 0
+
+
+def invert_factor(double[:, ::1] matrix, n_threads=1):
+    """The upper triangle of ``L^-T`` in place of L, with zeros below."""
+    cdef int threads = usable(n_threads)
+    _check_length(matrix.shape[1], matrix.shape[0], "matrix")
+    if matrix.shape[0] > 0:
+        with nogil:
+            cholesky_invert(&matrix[0, 0], matrix.shape[0], threads)
+    check(0)
 
 
 def cubic_forms(RowView view, mean, scale, factor, squares, double slope, n_threads=1):
