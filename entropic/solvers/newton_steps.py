@@ -169,7 +169,7 @@ class ConjugateGradientStep(Step):
         if factor == "cholesky" and few and work.random_access:
             self.levels.insert(0, "sample")
         self.level = None  # of the present preconditioner
-        self.curvature = self.factor = None
+        self.curvature = self.factor = self.root = self.p = None
         self.spent, self.n_samples_taken = 0.0, 0
         self.chord, self.last_gap = False, np.inf
 
@@ -191,7 +191,7 @@ class ConjugateGradientStep(Step):
         stop = max(present * 0.01 * np.sqrt(gap / sweep.total_weight), 0.3 * goal)
         # Far out on the bounds the gap is more than the residual shows: something must be done.
         stop = min(stop, 0.1 * present)
-        p, bent, residual = np.zeros_like(right), np.zeros_like(right), right.copy()
+        p, bent, residual = self._begin(sweep, model, right)
         fresh = set()  # levels made at this very state
         z = self._precondition(residual)
         search, slope = z, float(residual @ z)
@@ -222,7 +222,19 @@ class ConjugateGradientStep(Step):
             if self.figures["inner"] >= min(20 + 2 * len(right), MOST_INNER):
                 break  # exact arithmetic would have ended; any truncation is a descent
         self.chord = self.level == "cholesky" and self.figures["inner"] <= 1
+        self.root, self.p = root, p
         return p, bent
+
+    def _begin(self, sweep, model, right):
+        """Where iterations start: at the answer to another system of the same point, or at zero."""
+        if self.root is model.root:
+            bent = sweep.hessp(model.hessian_weights, model.root * self.p)
+            residual = right - self.p - model.root * bent
+            self.spent += self.work.sweep
+            self.figures["inner"] += 1
+            if residual @ residual < right @ right:
+                return self.p.copy(), bent, residual
+        return np.zeros_like(right), np.zeros_like(right), right.copy()
 
     def _precondition(self, residual):
         return residual if self.factor is None else self.factor.solve(residual)

@@ -1,6 +1,7 @@
 """Newton's steps: every kind of linear algebra reaches one optimum, and the cheapest is chosen."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -204,6 +205,27 @@ def test_the_kink_of_the_inequality_is_crossed_in_few_steps():
     _, report = run(sweep, box, step, tol=1e-8, max_iter=100)
     assert report.stopped is Status.CONVERGED
     assert report.n_iter <= 15
+
+
+def test_a_direction_computed_anew_begins_at_the_one_before():
+    X, y = data("dense", 300, 400)
+    sweep, box = problem(X, y)
+    at = sweep.evaluate(np.zeros(401), samples=True)
+    root = box.inverse_hessian_root(np.zeros(401))
+    model = Model(root, at.gradient, at.hessian_weights, None, at.coef)
+    weights = at.hessian_weights.copy()
+    weights[::50] *= 3
+    changed = replace(model, hessian_weights=weights)
+    found, inner = [], []
+    for models in ((changed,), (model, changed)):
+        step = ConjugateGradientStep(sweep.work, None)
+        for each in models:
+            p, bent = step.direction(sweep, each, 1e-10, 1e-12)
+        found.append(p)
+        inner.append(step.figures["inner"])
+        assert_allclose(bent, sweep.hessp(weights, root * p), rtol=1e-10, atol=1e-10)
+    assert_allclose(found[1], found[0], rtol=0, atol=1e-4 * np.linalg.norm(found[0]))
+    assert inner[1] < inner[0]
 
 
 @pytest.mark.parametrize("step", STEPS)
