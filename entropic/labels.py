@@ -70,13 +70,14 @@ def check_class_weight(class_weight, classes, weight):
     Raises
     ------
     ValueError
-        If the parameter is of another kind or names another class, or a class is left without
-        weight.
+        If the parameter is of another kind or names another class, a class is left without
+        weight, or the sum of all weights is infinite.
     """
     known, factors = classes.tolist(), np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
         # a class without weight is named below
-        factors = weight.sum() / (len(known) * np.where(weight > 0, weight, 1.0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            factors = weight.sum() / (len(known) * np.where(weight > 0, weight, 1.0))
     elif isinstance(class_weight, Mapping):
         for label, factor in class_weight.items():
             if label not in known:
@@ -87,7 +88,15 @@ def check_class_weight(class_weight, classes, weight):
         raise ValueError(
             f"class_weight={class_weight!r} is not known; give a dict, 'balanced' or None."
         )
-    without = np.flatnonzero(~(factors * weight > 0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        totals = factors * weight
+        finite = np.isfinite(np.sum(totals))
+    if not finite:
+        raise ValueError(
+            "The weights, class weights included, have an infinite sum; divide all by the same "
+            "number."
+        )
+    without = np.flatnonzero(~(totals > 0))
     if len(without):
         raise ValueError(
             f"Only rows of weight 0 have the label {known[without[0]]}; give every class weight."

@@ -40,7 +40,7 @@ ptrdiff_t ranking_pool(ptrdiff_t n, const double *bad, const double *good, const
     double below = 0, share = -1, pool_total = 0, pool_good = 0;
     for (ptrdiff_t i = 0; i < n; i++) {
         double weight = bad[i] + good[i], own = good[i] / weight;
-        int new = own > share;
+        int new = !(own <= share); /* whatever the numbers, the first value opens a pool */
         pool += new;
         pool_total = (new ? 0 : pool_total) + weight;
         pool_good = (new ? 0 : pool_good) + good[i];

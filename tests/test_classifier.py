@@ -358,6 +358,7 @@ PARAMETERS = [
     (dict(class_weight={5: 1.0}), "class_weight names the class 5"),
     (dict(class_weight={1: -1.0}), r"class_weight\[1\]=-1.0 is out of range"),
     (dict(class_weight={1: 0.0}), "Only rows of weight 0 have the label 1"),
+    (dict(class_weight={1: 1e308}), "weights, class weights included, have an infinite sum"),
     (dict(certainty=0.0), "certainty=0.0 is out of range"),
     (dict(certainty=1.01), "certainty=1.01 is out of range"),
     (dict(solver="lbfgs"), "solver='lbfgs' is not known"),

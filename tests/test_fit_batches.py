@@ -231,6 +231,7 @@ def test_bad_cells_are_named_by_batch_and_row():
     weight = np.ones(len(y))
     weight[42] = -1
     refused(cut(20, X, y, weight), r"Batch 2 \(rows 40 to 59 of all\): weight is negative in row 2")
+    refused(cut(20, X, y, np.full(len(y), 1e308)), "have an infinite sum")
     labels = y.astype(object)
     labels[101] = None
     refused(cut(100, X, labels), r"Batch 1 .*y has no label in row 1")

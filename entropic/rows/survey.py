@@ -74,7 +74,8 @@ class Survey:
         for code, mask in enumerate(members):
             own = np.broadcast_to(weights, len(mask))[mask]
             counted = own[own > 0]
-            by_label[:3, code] = len(own), len(counted), counted.sum()
+            with np.errstate(over="ignore"):  # refused with the class weights (labels.py)
+                by_label[:3, code] = len(own), len(counted), counted.sum()
             by_label[3:, code] = counted.min(initial=np.inf), counted.max(initial=0.0)
         rows = rows_of(part.X)
         values, widest, in_row = part.X, rows.n_columns, None
@@ -132,7 +133,8 @@ class Survey:
         by_label[3] = np.inf
         for found, places in ((one[2], range(len(one[0]))), (other[2], codes)):
             for place, (rows, counted, weight, least, most) in zip(places, found.T, strict=True):
-                by_label[:3, place] += rows, counted, weight
+                with np.errstate(over="ignore"):
+                    by_label[:3, place] += rows, counted, weight
                 by_label[3, place] = min(by_label[3, place], least)
                 by_label[4, place] = max(by_label[4, place], most)
         moments = one[3]
@@ -201,11 +203,11 @@ def check_few(labels):
 
 def moments_of(rows, weights, n_jobs):
     """Weight, means and sums of squared deviations of some rows, as one array."""
-    total = float(np.sum(np.broadcast_to(weights, rows.n_samples)))
-    if total == 0:
-        return np.zeros(2 * rows.n_columns + 1)
     threads = effective_threads(n_jobs, rows.n_entries)
     with np.errstate(over="ignore", invalid="ignore"):
+        total = float(np.sum(np.broadcast_to(weights, rows.n_samples)))
+        if total == 0:
+            return np.zeros(2 * rows.n_columns + 1)
         mean, variance = sweeps.moments(rows, weights, threads)
         return np.concatenate([[total], mean, total * variance])
 

@@ -36,6 +36,12 @@ def test_no_scores():
     assert [len(each) for each in ranking.merge_classes(parted, 0, 1.0)] == [0, 0, 0]
 
 
+def test_a_value_without_weight_stays_within_the_arrays():
+    with np.errstate(invalid="ignore"):
+        starts, total, good, middle = ranking.pools(np.zeros(1), np.zeros(1))
+    assert (starts, total, good, middle) == (0, 0, 0, 0)
+
+
 def test_every_number_of_threads_ranks_alike():
     rng = np.random.default_rng(0)
     scores, positive = rng.normal(size=50_000).round(4), rng.random(50_000) < 0.3
