@@ -88,8 +88,8 @@ def test_fit(measure, cluster, rows, name):
 def test_step(measure, cluster, monkeypatch, shape):
     from distributed import wait
 
-    from entropic.dask import WorkerParts
     from entropic.rows.parts import Evaluate
+    from entropic.rows.workers import WorkerParts
 
     X = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     columns = [as_dask(values).persist() for values in (X, X[:, 0] + X[:, 1] > 0)]

@@ -16,8 +16,9 @@ dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
 dask_config = pytest.importorskip("dask.config")
 
-from entropic import EntropicClassifier, dask, load_model  # noqa: E402
+from entropic import EntropicClassifier, load_model  # noqa: E402
 from entropic.dask import DaskEntropicClassifier  # noqa: E402
+from entropic.rows import workers  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:distributed")
 
@@ -181,7 +182,7 @@ def test_a_checkpoint_is_gone_on_from(client, tmp_path, monkeypatch):
     X, y = rows()
     parts = da.from_array(X, chunks=(50, 3)), da.from_array(y, chunks=50)
     whole, path = EntropicClassifier(2).fit(X, y), tmp_path / "checkpoint"
-    run, passes = dask.WorkerParts.run, []
+    run, passes = workers.WorkerParts.run, []
 
     def stopped(self, task):
         passes.append(task)
@@ -189,7 +190,7 @@ def test_a_checkpoint_is_gone_on_from(client, tmp_path, monkeypatch):
             raise RuntimeError("the client is gone")
         return run(self, task)
 
-    monkeypatch.setattr(dask.WorkerParts, "run", stopped)
+    monkeypatch.setattr(workers.WorkerParts, "run", stopped)
     model = DaskEntropicClassifier(2, client=client)
     with pytest.raises(RuntimeError, match="the client is gone"):
         model.fit(*parts, checkpoint=path)
@@ -198,7 +199,7 @@ def test_a_checkpoint_is_gone_on_from(client, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"is of a fit with degree=2, not 1"):
         DaskEntropicClassifier(client=client).fit(*parts, checkpoint=path)
     passes.clear()
-    monkeypatch.setattr(dask.WorkerParts, "run", lambda *task: passes.append(1) or run(*task))
+    monkeypatch.setattr(workers.WorkerParts, "run", lambda *task: passes.append(1) or run(*task))
     assert_same(model.fit(*parts, checkpoint=path), whole)
     # besides the sweeps one for moments and two for scores, of all of which three were made before
     assert len(passes) == 1 + model.n_sweeps_ + 3 - 3 and not path.exists()
@@ -208,7 +209,7 @@ def test_a_checkpoint_is_gone_on_from(client, tmp_path, monkeypatch):
 def test_workers_that_die(client, monkeypatch):
     """One is killed in each of the first five passes, before or within it."""
     X, y = rows()
-    run, passes = dask.WorkerParts.run, []
+    run, passes = workers.WorkerParts.run, []
 
     def killed(self, task):
         passes.append(task)
@@ -223,7 +224,7 @@ def test_workers_that_die(client, monkeypatch):
                 os.kill(pid, signal.SIGKILL)
         return run(self, task)
 
-    monkeypatch.setattr(dask.WorkerParts, "run", killed)
+    monkeypatch.setattr(workers.WorkerParts, "run", killed)
     parts = da.from_array(X, chunks=(50, 3)), da.from_array(y, chunks=50)
     model = DaskEntropicClassifier(client=client).fit(*parts)
     assert_same(model, EntropicClassifier().fit(X, y))
@@ -231,9 +232,9 @@ def test_workers_that_die(client, monkeypatch):
 
 
 def test_all_workers_gone(monkeypatch):
-    monkeypatch.setattr(dask, "PATIENCE", 0.5)
+    monkeypatch.setattr(workers, "PATIENCE", 0.5)
     X, y = rows()
-    run, passes = dask.WorkerParts.run, []
+    run, passes = workers.WorkerParts.run, []
     settings = dict(n_workers=1, processes=False, dashboard_address=None, silence_logs=50)
     with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
 
@@ -243,7 +244,7 @@ def test_all_workers_gone(monkeypatch):
                 cluster.scale(0)
             return run(self, task)
 
-        monkeypatch.setattr(dask.WorkerParts, "run", deserted)
+        monkeypatch.setattr(workers.WorkerParts, "run", deserted)
         parts = da.from_array(X, chunks=(50, 3)), da.from_array(y, chunks=50)
         with pytest.raises(RuntimeError, match="has had no worker for"):
             DaskEntropicClassifier(client=client).fit(*parts)
