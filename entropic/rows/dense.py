@@ -60,7 +60,10 @@ class DenseRows:
 
     def take(self, indices):
         """The rows with these indices, copied."""
-        return DenseRows(self.values[indices], self.centre)
+        # take() is several times as fast where numbers lie side by side, and copies all elsewhere
+        whole = self.values.flags.c_contiguous
+        values = self.values.take(indices, axis=0) if whole else self.values[indices]
+        return DenseRows(values, self.centre)
 
     def largest_entry(self):
         """A bound on the size of the numbers."""
