@@ -21,33 +21,7 @@ cdef extern from "levels.h" nogil:
     int level_supported(int level)
     void level_use(int level)
 
-cdef extern from "rows.h" nogil:
-    ctypedef enum rows_kind:
-        ROWS_SPARSE
-        ROWS_MONOMIALS
-    ctypedef struct products "struct monomials"
-    ctypedef struct rows:
-        rows_kind kind
-        ptrdiff_t n_samples, n_columns
-        int is_float
-        const char *values
-        ptrdiff_t row_stride, column_stride
-        const double *centre
-        const void *columns
-        const void *starts
-        int wide_columns, wide_starts
-        ptrdiff_t n_entries
-        const products *monomials
-    void rows_choose_kind "IN_USE(rows_choose_kind)"(rows *view)
-    ptrdiff_t row_start(const rows *view, ptrdiff_t row)
-
-cdef extern from "monomials.h" nogil:
-    ctypedef struct products "struct monomials":
-        const rows *features
-        const double *inverse_scale
-        const int64_t *starts
-        const int64_t *offsets
-        ptrdiff_t degree, shift
+include "rows.pxi"
 
 cdef extern from "loss.h" nogil:
     ctypedef struct loss:
@@ -91,10 +65,6 @@ cdef extern from "sweep.h" nogil:
 cdef extern from "blas.h" nogil:
     void blas_load(void *dsyrk, void *dgemm, void *dtrsm, void *dpotrf, void *dpotrs)
 
-cdef extern from "cholesky.h" nogil:
-    int cholesky_factor(double *matrix, ptrdiff_t n, int n_threads)
-    void cholesky_invert(double *matrix, ptrdiff_t n, int n_threads)
-
 cdef extern from "curvature.h" nogil:
     int curvature_fits "IN_USE(curvature_fits)"(const rows *view)
     int sweep_gram "IN_USE(sweep_gram)"(
@@ -114,14 +84,6 @@ cdef extern from "curvature.h" nogil:
     int sweep_quadratic_forms "IN_USE(sweep_quadratic_forms)"(
         const rows *view, const double *factor, ptrdiff_t width, const double *weights,
         int n_threads, double *out)
-
-cdef extern from "samples.h" nogil:
-    ctypedef struct certificate_sums:
-        double squares, multipliers, residuals, least
-    int samples_certificate "IN_USE(samples_certificate)"(
-        ptrdiff_t n, const double *weights, ptrdiff_t weights_step, const double *offset,
-        ptrdiff_t offset_step, int inequality, const double *functional_margins,
-        const double *log_margins, int n_threads, certificate_sums *out)
 
 cdef extern from "threads.h" nogil:
     enum:
@@ -235,94 +197,6 @@ def each_call(function, list arguments, n_threads):
     if calls.error is not None:
         raise calls.error
     return calls.results
-
-
-cdef class RowView:
-    """Where the numbers of some rows lie, checked once; keeps the arrays alive."""
-
-    cdef rows rows
-    cdef products products
-    cdef Py_buffer buffer
-    cdef object kept
-    cdef int held
-
-    def __dealloc__(self):
-        if self.held:
-            PyBuffer_Release(&self.buffer)
-
-    @staticmethod
-    def dense(values, centre=None):
-        """Rows of a two-dimensional array of float32 or float64, any strides, read-only too."""
-        cdef RowView view = RowView()
-        cdef const double[::1] middle
-        if values.dtype.char not in "fd" or not values.dtype.isnative or values.ndim != 2:
-            raise TypeError("rows are two-dimensional arrays of native float32 or float64")
-        PyObject_GetBuffer(values, &view.buffer, PyBUF_STRIDES)
-        view.held = 1
-        view.rows.is_float = values.dtype.char == "f"
-        view.rows.values = <const char *>view.buffer.buf
-        view.rows.n_samples, view.rows.n_columns = view.buffer.shape[0], view.buffer.shape[1]
-        view.rows.row_stride, view.rows.column_stride = view.buffer.strides[0], view.buffer.strides[1]
-        if centre is not None:
-            middle = centre
-            _check_length(middle.shape[0], view.rows.n_columns, "centre")
-            if middle.shape[0] > 0:
-                view.rows.centre = &middle[0]
-        rows_choose_kind(&view.rows)
-        view.kept = (values, centre)
-        return view
-
-    @staticmethod
-    def sparse(values, columns, starts, n_columns):
-        """Compressed sparse rows. The caller has checked that all columns are in range."""
-        cdef RowView view = RowView()
-        cdef const char[::1] value_bytes, column_bytes, start_bytes
-        for array, codes in ((values, "fd"), (columns, "ilq"), (starts, "ilq")):
-            if array.dtype.char not in codes or not array.dtype.isnative or array.ndim != 1:
-                raise TypeError("CSR parts are native float32 or float64, int32 or int64 vectors")
-            if not (array.flags.c_contiguous and array.flags.aligned):
-                raise TypeError("CSR parts are contiguous and aligned")
-        view.rows.kind = ROWS_SPARSE
-        view.rows.is_float = values.dtype.char == "f"
-        view.rows.wide_columns = columns.dtype.itemsize == 8
-        view.rows.wide_starts = starts.dtype.itemsize == 8
-        view.rows.n_samples, view.rows.n_columns = len(starts) - 1, n_columns
-        value_bytes, column_bytes = values.view(np.int8), columns.view(np.int8)
-        start_bytes = starts.view(np.int8)
-        if value_bytes.shape[0] > 0:
-            view.rows.values = &value_bytes[0]
-            view.rows.columns = &column_bytes[0]
-        view.rows.starts = &start_bytes[0]
-        view.rows.n_entries = row_start(&view.rows, view.rows.n_samples)
-        if view.rows.n_entries > min(len(values), len(columns)):
-            raise ValueError("the CSR row starts pass the end of the entries")
-        view.kept = (values, columns, starts)
-        return view
-
-    @staticmethod
-    def monomials(RowView features, starts, offsets, shift, factor=None):
-        """Products of up to ``len(starts) >= 2`` dense features (rows/listing.py)."""
-        cdef RowView view = RowView()
-        cdef const int64_t[:, ::1] begin = np.ascontiguousarray(starts, dtype=np.int64)
-        cdef const int64_t[::1] degrees = np.ascontiguousarray(offsets, dtype=np.int64)
-        cdef const double[::1] scale
-        if features.rows.kind in (ROWS_SPARSE, ROWS_MONOMIALS) or begin.shape[0] < 2:
-            raise TypeError("monomials need dense features and a degree of at least 2")
-        _check_length(begin.shape[1], features.rows.n_columns + 1, "starts")
-        _check_length(degrees.shape[0], begin.shape[0] + 1, "offsets")
-        view.rows.kind = ROWS_MONOMIALS
-        view.rows.n_samples = features.rows.n_samples
-        view.rows.n_columns = degrees[begin.shape[0]]
-        view.products.features = &features.rows
-        view.products.starts, view.products.offsets = &begin[0, 0], &degrees[0]
-        view.products.degree, view.products.shift = begin.shape[0], shift
-        if factor is not None:
-            scale = factor
-            _check_length(scale.shape[0], features.rows.n_columns, "factor")
-            view.products.inverse_scale = &scale[0]
-        view.rows.monomials = &view.products
-        view.kept = (features, begin.base, degrees.base, factor)
-        return view
 
 
 cdef int _check_length(ptrdiff_t length, ptrdiff_t expected, name) except -1:
@@ -547,28 +421,6 @@ def quadratic_forms_each(RowView view, each, n_threads=1):
     return [quadratic_forms(view, factor, weights, n_threads) for factor, weights in each]
 
 
-def factor_symmetric(double[:, ::1] matrix, n_threads=1):
-    """L with ``L L^T = matrix`` in the lower triangle. Returns whether the matrix has none."""
-    cdef int threads = usable(n_threads), failed
-    _check_length(matrix.shape[1], matrix.shape[0], "matrix")
-    if matrix.shape[0] == 0:
-        return False
-    with nogil:
-        failed = cholesky_factor(&matrix[0, 0], matrix.shape[0], threads)
-    check(0)
-    return failed != 0
-
-
-def invert_factor(double[:, ::1] matrix, n_threads=1):
-    """The upper triangle of ``L^-T`` in place of L, with zeros below."""
-    cdef int threads = usable(n_threads)
-    _check_length(matrix.shape[1], matrix.shape[0], "matrix")
-    if matrix.shape[0] > 0:
-        with nogil:
-            cholesky_invert(&matrix[0, 0], matrix.shape[0], threads)
-    check(0)
-
-
 def cubic_forms(RowView view, mean, scale, factor, squares, double slope, n_threads=1):
     cdef ptrdiff_t n = view.rows.n_columns, samples = view.rows.n_samples
     cdef const double[:, ::1] lines = np.ascontiguousarray(factor, dtype=np.float64)
@@ -606,39 +458,10 @@ def moments(RowView view, weights, n_threads=1):
     return mean.base, variance.base
 
 
-def sample_sums(target_, functional_margins, log_margins, n_threads=1):
-    cdef ptrdiff_t n = len(functional_margins)
-    cdef const double[::1] t = _vector(functional_margins, n, "functional_margins")
-    cdef const double[::1] x = _vector(log_margins, n, "log_margins")
-    cdef const double[::1] q = target_.weights, y = target_.offset
-    cdef int threads = usable(n_threads), inequality = target_.loss.inequality, status
-    cdef certificate_sums found
-    for values, name in ((target_.weights, "weights"), (target_.offset, "offset")):
-        if len(values) != 1:
-            _check_length(len(values), n, name)
-    with nogil:
-        status = samples_certificate(n, address(q), q.shape[0] != 1, address(y), y.shape[0] != 1,
-                                     inequality, address(t), address(x), threads, &found)
-    check(status)
-    return found.squares, found.multipliers, found.residuals, found.least
-
-
-def losses(double slack, bint inequality, functional_margins, weights):
-    """The loss alone, for tests: sum of weighted values, log-margins, Hessian weights."""
-    cdef ptrdiff_t count = len(functional_margins), begin
-    cdef const double[::1] t = _vector(functional_margins, count, "functional_margins")
-    cdef const double[::1] q = _vector(weights, count, "weights")
-    cdef double[::1] log_margins = np.empty(count), hessian_weights = np.empty(count)
-    cdef loss l = loss_of(slack, inequality)
-    cdef double value = 0
-    for begin in range(0, count, 256):
-        value += loss_block(&l, min(256, count - begin), &t[begin], &q[begin],
-                            &log_margins[begin], &hessian_weights[begin])
-    return value, log_margins.base, hessian_weights.base
-
-
 include "box.pxi"
+include "cholesky.pxi"
 include "left_out.pxi"
 include "newton.pxi"
 include "ranking.pxi"
+include "samples.pxi"
 include "spectral.pxi"
