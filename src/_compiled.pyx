@@ -88,9 +88,9 @@ cdef extern from "curvature.h" nogil:
 cdef extern from "threads.h" nogil:
     enum:
         MOST_THREADS
-    void each_chunk(ptrdiff_t n_chunks, int n_threads,
-                    void (*body)(void *work, ptrdiff_t chunk, int worker) noexcept nogil,
-                    void *work)
+    void each_task(ptrdiff_t n_tasks, int n_threads,
+                   void (*body)(void *work, ptrdiff_t task, int worker) noexcept nogil,
+                   void *work)
     int chunks_stopped(int forget)
     void chunks_ask(int (*callback)() noexcept nogil)
     void threads_forget()
@@ -170,17 +170,17 @@ cdef int usable(n_threads) except -1:
 
 
 cdef class Calls:
-    """Calls of a Python function that threads share out as chunks."""
+    """Calls of a Python function that threads share out."""
 
     cdef object function, error
     cdef list arguments, results
 
 
-cdef void call(void *work, ptrdiff_t chunk, int worker) noexcept with gil:
+cdef void call(void *work, ptrdiff_t task, int worker) noexcept with gil:
     cdef Calls calls = <Calls>work
     try:
         if calls.error is None:
-            calls.results[chunk] = calls.function(*calls.arguments[chunk])
+            calls.results[task] = calls.function(*calls.arguments[task])
     except BaseException as error:
         calls.error = error
 
@@ -192,7 +192,7 @@ def each_call(function, list arguments, n_threads):
     cdef int threads = usable(n_threads)
     calls.function, calls.arguments, calls.results = function, arguments, [None] * count
     with nogil:
-        each_chunk(count, threads, call, <void *>calls)
+        each_task(count, threads, call, <void *>calls)
     check(0)
     if calls.error is not None:
         raise calls.error

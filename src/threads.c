@@ -230,9 +230,10 @@ static void wait_for(job *j, int64_t count)
 }
 
 /* Chunks from `first` on, until all are done or it is time to ask: what the callback does, which
- * may be a sweep or a fork, should find no job begun. Returns where to go on. */
+ * may be a sweep or a fork, should find no job begun. Where they are `alike`, to wait for longer
+ * than one takes is to have lost a core. Returns where to go on. */
 static ptrdiff_t share_out(ptrdiff_t first, ptrdiff_t n_chunks, int n_threads, chunk_body body,
-                           void *work)
+                           void *work, int alike)
 {
     job *j = job_claim();
     if (!j) {
@@ -263,10 +264,10 @@ static ptrdiff_t share_out(ptrdiff_t first, ptrdiff_t n_chunks, int n_threads, c
     /* a chunk's time apart, which the caller must expect to wait for the last one */
     now = seconds_now(), worked = seconds_worked() - worked;
     double lost = now - start - worked - worked / (double)(own > 0 ? own : 1);
-    if (called && lost > 0) {
+    if (alike && called && lost > 0) {
         alone = caution * (lost < MOST_LOST ? lost : MOST_LOST);
         if (caution < MOST_CAUTION) caution *= 2;
-    } else if (called && caution > 1) {
+    } else if (alike && called && caution > 1) {
         caution /= 2;
     }
     atomic_store(&j->used, 0);
@@ -274,13 +275,23 @@ static ptrdiff_t share_out(ptrdiff_t first, ptrdiff_t n_chunks, int n_threads, c
     return first + count - rest;
 }
 
-void each_chunk(ptrdiff_t n_chunks, int n_threads, chunk_body body, void *work)
+static void each(ptrdiff_t n_chunks, int n_threads, chunk_body body, void *work, int alike)
 {
     ptrdiff_t next = 0;
     if (n_threads > MOST_THREADS) n_threads = MOST_THREADS;
     if (n_threads > n_chunks) n_threads = (int)n_chunks;
     while (next < n_chunks && !told_to_stop()) {
-        if (n_threads > 1) next = share_out(next, n_chunks, n_threads, body, work);
+        if (n_threads > 1) next = share_out(next, n_chunks, n_threads, body, work, alike);
         else body(work, next++, 0);
     }
+}
+
+void each_chunk(ptrdiff_t n_chunks, int n_threads, chunk_body body, void *work)
+{
+    each(n_chunks, n_threads, body, work, 1);
+}
+
+void each_task(ptrdiff_t n_tasks, int n_threads, chunk_body body, void *work)
+{
+    each(n_tasks, n_threads, body, work, 0);
 }

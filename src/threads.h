@@ -23,6 +23,9 @@ typedef void (*chunk_body)(void *work, ptrdiff_t chunk, int worker);
  * until it has asked chunks_stopped: what they would have computed is for nobody. */
 void each_chunk(ptrdiff_t n_chunks, int n_threads, chunk_body body, void *work);
 
+/* The same for tasks that differ in length or wait for the interpreter. */
+void each_task(ptrdiff_t n_tasks, int n_threads, chunk_body body, void *work);
+
 /* Whether chunks were left out by this thread; forget it, if so asked. */
 int chunks_stopped(int forget);
 
