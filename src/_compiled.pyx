@@ -63,7 +63,7 @@ cdef extern from "sweep.h" nogil:
         int n_threads, double *mean, double *variance)
 
 cdef extern from "blas.h" nogil:
-    void blas_load(void *dsyrk, void *dgemm, void *dtrsm, void *dpotrf, void *dpotrs)
+    void blas_load(void *dsyrk, void *dgemm, void *dpotrf, void *dpotrs)
 
 cdef extern from "curvature.h" nogil:
     int curvature_fits "IN_USE(curvature_fits)"(const rows *view)
@@ -106,7 +106,6 @@ cdef void *routine(library, name, start) except NULL:
 
 blas_load(routine(cython_blas, "dsyrk", b"char *, char *, int *, int *, "),
           routine(cython_blas, "dgemm", b"char *, char *, int *, int *, int *, "),
-          routine(cython_blas, "dtrsm", b"char *, char *, char *, char *, int *, int *, "),
           routine(cython_lapack, "dpotrf", b"char *, int *, "),
           routine(cython_lapack, "dpotrs", b"char *, int *, int *, "))
 
@@ -459,7 +458,6 @@ def moments(RowView view, weights, n_threads=1):
 
 
 include "box.pxi"
-include "cholesky.pxi"
 include "left_out.pxi"
 include "newton.pxi"
 include "ranking.pxi"

@@ -5,23 +5,19 @@ typedef void (*syrk)(char *, char *, int *, int *, double *, double *, int *, do
                      int *);
 typedef void (*gemm)(char *, char *, int *, int *, int *, double *, double *, int *, double *,
                      int *, double *, double *, int *);
-typedef void (*trsm)(char *, char *, char *, char *, int *, int *, double *, double *, int *,
-                     double *, int *);
 typedef void (*potrf)(char *, int *, double *, int *, int *);
 typedef void (*potrs)(char *, int *, int *, double *, int *, double *, int *, int *);
 
 static syrk dsyrk;
 static gemm dgemm;
-static trsm dtrsm;
 static potrf dpotrf;
 static potrs dpotrs;
 
-void blas_load(void *dsyrk_address, void *dgemm_address, void *dtrsm_address,
-               void *dpotrf_address, void *dpotrs_address)
+void blas_load(void *dsyrk_address, void *dgemm_address, void *dpotrf_address,
+               void *dpotrs_address)
 {
     dsyrk = (syrk)dsyrk_address;
     dgemm = (gemm)dgemm_address;
-    dtrsm = (trsm)dtrsm_address;
     dpotrf = (potrf)dpotrf_address;
     dpotrs = (potrs)dpotrs_address;
 }
@@ -55,41 +51,6 @@ void blas_product(const double *a, ptrdiff_t ld_a, int a_turned, const double *b
     double one = 1;
     dgemm(b_turned ? "T" : "N", a_turned ? "T" : "N", &rows, &columns, &k, &one, (double *)b,
           &lda, (double *)a, &ldb, &one, out, &ldc);
-}
-
-void blas_subtract(const double *a, ptrdiff_t ld_a, const double *b, ptrdiff_t ld_b, ptrdiff_t n,
-                   ptrdiff_t m, ptrdiff_t depth, double *out, ptrdiff_t ld_out)
-{
-    int rows = (int)m, columns = (int)n, k = (int)depth;
-    int lda = (int)ld_b, ldb = (int)ld_a, ldc = (int)ld_out;
-    double one = 1, minus = -1;
-    if (depth > 0)
-        dgemm("T", "N", &rows, &columns, &k, &minus, (double *)b, &lda, (double *)a, &ldb, &one,
-              out, &ldc);
-}
-
-void blas_subtract_squares(const double *a, ptrdiff_t ld, ptrdiff_t n, ptrdiff_t depth, double *out,
-                           ptrdiff_t ld_out)
-{
-    int order = (int)n, k = (int)depth, lda = (int)ld, ldc = (int)ld_out;
-    double one = 1, minus = -1;
-    if (depth > 0)
-        dsyrk("U", "T", &order, &k, &minus, (double *)a, &lda, &one, out, &ldc);
-}
-
-void blas_divide(const double *l, ptrdiff_t ld, ptrdiff_t size, double *x, ptrdiff_t ld_x,
-                 ptrdiff_t n)
-{
-    int order = (int)size, columns = (int)n, lda = (int)ld, ldb = (int)ld_x;
-    double one = 1;
-    dtrsm("L", "U", "T", "N", &order, &columns, &one, (double *)l, &lda, x, &ldb);
-}
-
-int blas_cholesky(double *matrix, ptrdiff_t ld, ptrdiff_t n)
-{
-    int order = (int)n, lda = (int)ld, failed = 1;
-    dpotrf("U", &order, matrix, &lda, &failed);
-    return failed;
 }
 
 int blas_cholesky_solve(double *matrix, ptrdiff_t n, double *x)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* The routines, by address: called once, when the module is imported. */
-void blas_load(void *dsyrk, void *dgemm, void *dtrsm, void *dpotrf, void *dpotrs);
+void blas_load(void *dsyrk, void *dgemm, void *dpotrf, void *dpotrs);
 
 /* out[i][j] += sum_k a[k][i] a[k][j] for j <= i < n and k < depth; ld, ld_out numbers a row. What
  * lies above the diagonal is left as it is. */
@@ -22,21 +22,6 @@ void blas_row_squares(const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t 
 void blas_product(const double *a, ptrdiff_t ld_a, int a_turned, const double *b, ptrdiff_t ld_b,
                   int b_turned, ptrdiff_t n, ptrdiff_t m, ptrdiff_t depth, double *out,
                   ptrdiff_t ld_out);
-
-/* out[i][j] -= sum_k a[i][k] b[j][k] for i < n, j < m, k < depth. */
-void blas_subtract(const double *a, ptrdiff_t ld_a, const double *b, ptrdiff_t ld_b, ptrdiff_t n,
-                   ptrdiff_t m, ptrdiff_t depth, double *out, ptrdiff_t ld_out);
-
-/* The same for b = a and j <= i alone. */
-void blas_subtract_squares(const double *a, ptrdiff_t ld, ptrdiff_t n, ptrdiff_t depth, double *out,
-                           ptrdiff_t ld_out);
-
-/* The rows of x, n of them, times L^-T for the lower triangle L of a matrix of `size` rows. */
-void blas_divide(const double *l, ptrdiff_t ld, ptrdiff_t size, double *x, ptrdiff_t ld_x,
-                 ptrdiff_t n);
-
-/* LAPACK's Cholesky factor L in the lower triangle. Returns 0 where the matrix is positive definite. */
-int blas_cholesky(double *matrix, ptrdiff_t ld, ptrdiff_t n);
 
 /* x = matrix^-1 x by LAPACK's Cholesky factor, which takes the place of one triangle of the
  * symmetric matrix. Returns 0, or where it is not positive definite, or empty, another number. */

@@ -28,7 +28,6 @@ if simd_choice not in ("auto", "x86-64-v4", "x86-64-v3", "baseline"):
 name = "numpy"
 if choice != "numpy":
     try:
-        from . import _compiled as cholesky
         from . import _compiled as left_out
         from . import _compiled as ranking
         from . import compiled_spectral as spectral
@@ -44,7 +43,6 @@ if choice != "numpy":
             ) from error
 if name == "numpy":
     one_library_thread.wanted = False
-    cholesky = None  # type: ignore[assignment]
     from . import numpy_left_out as left_out  # type: ignore[no-redef]  # noqa: F401
     from . import numpy_ranking as ranking  # type: ignore[no-redef]  # noqa: F401
     from . import numpy_spectral as spectral  # type: ignore[no-redef]  # noqa: F401

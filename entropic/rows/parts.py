@@ -350,11 +350,6 @@ class PartedSweep:
         return self.design.n_features
 
     @property
-    def n_threads(self):
-        """Of the solver, for work on matrices."""
-        return effective_threads(self.view.n_jobs)
-
-    @property
     def total_weight(self):
         return self.totals.total_weight
 

@@ -12,10 +12,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
-from entropic.kernels.backend import cholesky
 from entropic.kernels.library_threads import one_library_thread
 
-LARGE = 384  # columns from which on blocks are worth their sharing out
 BLOCK = 128  # columns of a triangle whose squares are summed at once
 
 
@@ -30,12 +28,9 @@ class Factor:
         r, not negative.
     overwrite : bool
         Whether the matrix, a float64 array in C order, may be used up; else it is kept as it is.
-    n_threads : int
-        For a large matrix. Results do not depend on it.
     """
 
-    def __init__(self, matrix, scale, overwrite=False, n_threads=1):
-        self.n_threads = n_threads
+    def __init__(self, matrix, scale, overwrite=False):
         diagonal = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
         self.load = scale * diagonal
         # t = sqrt(1 + r^2 H_jj): the diagonal of t^-1 (I + r H r) t^-1 is then one
@@ -47,12 +42,8 @@ class Factor:
         while True:
             scaled.flat[:: len(scaled) + 1] = ones + shift
             # the transpose of a symmetric array in C order is itself in Fortran order
-            self.factor, failed = scaled.T, False
             with one_library_thread:
-                if self.by_blocks:
-                    failed = cholesky.factor_symmetric(scaled, n_threads)
-                else:
-                    self.factor, failed = lapack.dpotrf(scaled.T, clean=False, overwrite_a=True)
+                self.factor, failed = lapack.dpotrf(scaled.T, clean=False, overwrite_a=True)
             if not failed:
                 return
             # Rounding made it indefinite. Any shift leaves a direction of descent. What the
@@ -60,19 +51,6 @@ class Factor:
             shift = max(4 * shift, len(scaled) * np.finfo(np.float64).eps)
             scaled = np.triu(scaled, 1)
             scaled += scaled.T
-
-    @property
-    def by_blocks(self):
-        """Whether threads share out the blocks of the matrix: by its size alone."""
-        return cholesky is not None and len(self.load) >= LARGE
-
-    def _inverse(self):
-        """``U^-1`` of the factor ``U^T U``, in its place; what is below the diagonal is any."""
-        with one_library_thread:
-            if not self.by_blocks:
-                return lapack.dtrtri(self.factor, overwrite_c=True)[0]
-            cholesky.invert_factor(self.factor.T, self.n_threads)
-        return self.factor.T
 
     def solve(self, right):
         """``x`` with ``(I + r H r) x = right``."""
@@ -82,14 +60,15 @@ class Factor:
         return self.inverse * x
 
     def inverse_root(self, scale=1.0):
-        """``diag(scale) B`` with ``B B^T = (I + r H r)^-1``, (n, n).
+        """``diag(scale) B`` with ``B B^T = (I + r H r)^-1``, (n, n), in Fortran order.
 
         The factor is used up: B takes its place in memory.
         """
-        upper = self._inverse()
+        with one_library_thread:
+            upper, _ = lapack.dtrtri(self.factor, overwrite_c=True)
         upper *= (scale * self.inverse)[:, None]
-        for column in range(0 if self.by_blocks else len(upper)):
-            upper[column + 1 :, column] = 0.0  # what is below the diagonal belongs to no triangle
+        for column in range(len(upper)):  # what is below the diagonal belongs to no triangle
+            upper[column + 1 :, column] = 0.0
         return upper
 
     def used_and_left(self):
@@ -106,7 +85,8 @@ class Factor:
             ``used`` may pass the range of numbers where ``P_ii**2`` does.
         """
         before, _ = _squares_above(self.factor)
-        upper = self._inverse()
+        with one_library_thread:
+            upper, _ = lapack.dtrtri(self.factor, overwrite_c=True)
         _, after = _squares_above(upper) * self.inverse**2
         left = (self.inverse * upper.diagonal()) ** 2 + after
         with np.errstate(over="ignore", invalid="ignore"):

@@ -74,9 +74,7 @@ class CholeskyStep(Step):
             if self.curvature is None:
                 self.curvature = sweep.curvature(model.hessian_weights)
         self.figures = {"linear": "chord" if known else "cholesky", "inner": 0}
-        p = Factor(self.curvature, model.root, n_threads=sweep.n_threads).solve(
-            -model.root * model.gamma
-        )
+        p = Factor(self.curvature, model.root).solve(-model.root * model.gamma)
         return p, self.curvature @ (model.root * p)
 
     def curvature_at(self, sweep, hessian_weights):
@@ -126,7 +124,7 @@ class DualStep(Step):
         active = np.flatnonzero(model.hessian_weights)
         part = sweep if len(active) == sweep.n_samples else sweep.take(active)
         weights = np.sqrt(model.hessian_weights[active])
-        factor = Factor(part.gram(model.root**2), weights, True, sweep.n_threads)
+        factor = Factor(part.gram(model.root**2), weights, overwrite=True)
         right = -model.root * model.gamma
         p, bent, inner = right, np.zeros_like(right), np.zeros(len(active))
         # The difference cancels where A A^T is large; a second round restores what it lost.
@@ -179,7 +177,7 @@ class ConjugateGradientStep(Step):
         root, right = model.root, -model.root * model.gamma
         self.figures = {"linear": "cg", "inner": 0}
         if self.curvature is not None:
-            self.factor = Factor(self.curvature, root, n_threads=sweep.n_threads)
+            self.factor = Factor(self.curvature, root)
         if self.chord:
             self.chord = gap <= 0.1 * self.last_gap
         self.last_gap = gap
@@ -264,7 +262,7 @@ class ConjugateGradientStep(Step):
         elif level == "cholesky":
             self.curvature = sweep.curvature(model.hessian_weights)
         if level != "dual":
-            self.factor = Factor(self.curvature, model.root, n_threads=sweep.n_threads)
+            self.factor = Factor(self.curvature, model.root)
 
     def _dual(self, sweep, model, gap, goal):
         step = DualStep()

@@ -201,8 +201,7 @@ def by_features(sweep, root, at):
     """The features' form at the evaluation of a solution, without the effect of scaling anew."""
     made = at.curvature is None  # and then of no further use
     curvature = sweep.curvature(at.hessian_weights) if made else at.curvature
-    factor = Factor(curvature, root, made, sweep.n_threads)
-    return ByFeatures(root, factor.inverse_root(root))
+    return ByFeatures(root, Factor(curvature, root, overwrite=made).inverse_root(root))
 
 
 def stiff_root(box, state):
@@ -397,8 +396,7 @@ def _by_samples(sweep, weights, root):
     part = sweep if len(active) == sweep.n_samples else sweep.take(active)
     weights, gram = weights[active], part.gram(root**2)
     own = gram.diagonal().copy()
-    factor = Factor(gram, np.sqrt(weights), overwrite=True, n_threads=sweep.n_threads)
-    used, remaining = factor.used_and_left()
+    used, remaining = Factor(gram, np.sqrt(weights), overwrite=True).used_and_left()
     left[active] = remaining
     # the direct difference where little was used up, the other where nearly all of it was
     with np.errstate(over="ignore", invalid="ignore"):
@@ -415,7 +413,7 @@ def _projected(sweep, weights, root):
     the sample's factor; the leverages are brought to that sum.
     """
     curvature = sweep.sample(ROWS_A_COLUMN * sweep.n_features).curvature(weights)
-    inverse_root = Factor(curvature, root, n_threads=sweep.n_threads).inverse_root()
+    inverse_root = Factor(curvature, root).inverse_root()
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (sweep.n_features, PROJECTIONS))
     projected = inverse_root @ (signs / np.sqrt(PROJECTIONS))
     leverage = sweep.quadratic_forms(root[:, None] * projected, weights)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from entropic.solvers.factor import LARGE, Factor
+from entropic.solvers.factor import Factor
+
+pytestmark = pytest.mark.backend_free
 
 
 def exact_inverse(matrix):
@@ -69,27 +71,6 @@ def test_the_blocks_of_a_large_factor():
     assert_allclose(root @ root.T, inverse, atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [LARGE - 1, LARGE, LARGE + 90])
-def test_every_number_of_threads_gives_the_same_bits(n):
-    rng = np.random.default_rng(n)
-    Z = rng.normal(size=(n, n // 2))
-    matrix, scale, right = Z @ Z.T, rng.random(n), rng.normal(size=n)
-    whole = np.eye(n) + scale[:, None] * matrix * scale
-    one = Factor(matrix, scale)
-    solution, shares = one.solve(right), Factor(matrix, scale).used_and_left()
-    root = one.inverse_root()
-    assert_allclose(whole @ solution, right, atol=1e-9)
-    assert_allclose(root.T @ whole @ root, np.eye(n), atol=1e-9)
-    assert_allclose(shares[1], np.diag(np.linalg.inv(whole)), rtol=1e-9)
-    assert_array_equal(root, np.triu(root))
-    for n_threads in (2, 3, 8):
-        many = Factor(matrix, scale, n_threads=n_threads)
-        assert_array_equal(many.solve(right), solution)
-        assert_array_equal(many.inverse_root(), root)
-        again = Factor(matrix, scale, n_threads=n_threads).used_and_left()
-        assert_array_equal(again, shares)
-
-
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_factor_survives_rounding_and_size(overwrite):
     """Two equal columns of 1e12: the sum with the identity is singular to the last bit."""
@@ -103,15 +84,14 @@ def test_a_factor_survives_rounding_and_size(overwrite):
     assert_allclose(used[1], 0.5)
 
 
-@pytest.mark.parametrize("n", [60, LARGE])
-def test_an_indefinite_matrix_is_shifted_as_it_was(n):
+def test_an_indefinite_matrix_is_shifted_as_it_was():
     """Rounding that a first attempt meets half way must not lose the rest of the matrix."""
     rng = np.random.default_rng(1)
-    Z = rng.normal(size=(n, 2)) * 1e9
+    Z = rng.normal(size=(60, 2)) * 1e9
     H = Z @ Z.T
-    b = rng.normal(size=n)
+    b = rng.normal(size=60)
     for overwrite in (False, True):
-        x = Factor(H.copy(), np.ones(n), overwrite).solve(H @ b)
+        x = Factor(H.copy(), np.ones(60), overwrite).solve(H @ b)
         assert_allclose(H @ x, H @ b, rtol=1e-5)
 
 

@@ -49,11 +49,11 @@ class NewtonSystem:
             self.curvature = None
             self.sample_root = sweep.target.sign * np.sqrt(self.hessian_weights)
             gram = sweep.gram(root**2)
-            self.factor = Factor(gram, np.abs(self.sample_root), True, sweep.n_threads)
+            self.factor = Factor(gram, np.abs(self.sample_root), overwrite=True)
 
     def _factor_features(self):
         self.curvature = self.sweep.curvature(self.hessian_weights)
-        self.factor = Factor(self.curvature, self.root, n_threads=self.sweep.n_threads)
+        self.factor = Factor(self.curvature, self.root)
 
     def solve(self, dual_residual, primal_residual):
         """The moves of ``(alpha/e) u``, of ``w`` to first order, and of x."""
