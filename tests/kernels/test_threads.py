@@ -343,3 +343,17 @@ def test_calls_are_shared_out_in_order_and_the_first_error_is_raised():
     assert threads.in_threads(3, root, range(40)) == list(map(root, range(40)))
     with pytest.raises(ValueError, match="math domain"):
         threads.in_threads(3, root, [1, -1, 2])
+
+
+@compiled
+@pytest.mark.skipif(threads.effective_threads() < 2, reason="one thread only")
+def test_to_wait_for_a_longer_call_is_not_to_lose_a_core():
+    """The calling thread, which has the first call, gets help with the next ones all the same."""
+    met = threading.Barrier(2)
+
+    def meet(seconds):
+        met.wait(timeout=10)  # as long as there is nobody else
+        time.sleep(seconds)
+
+    for _ in range(3):
+        threads.in_threads(2, meet, [0.0, 0.05])
