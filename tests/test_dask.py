@@ -4,6 +4,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -211,17 +212,24 @@ def test_workers_that_die(client, monkeypatch):
     X, y = rows()
     run, passes = workers.WorkerParts.run, []
 
+    def kill():
+        while True:
+            # asked of their nannies: a worker that has just died gives no answer
+            pid = max(nanny.pid for nanny in client.cluster.workers.values() if nanny.pid)
+            try:
+                return os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:  # its nanny does not know yet
+                time.sleep(0.01)
+
     def killed(self, task):
         passes.append(task)
         if len(passes) <= 5:
             # the one before is there again, however long a busy machine takes to start it
             client.wait_for_workers(2, timeout=120)
-            # asked of their nannies: a worker that has just died gives no answer
-            pid = max(nanny.pid for nanny in client.cluster.workers.values() if nanny.pid)
             if len(passes) % 2:
-                threading.Timer(0.003, os.kill, (pid, signal.SIGKILL)).start()
+                threading.Timer(0.003, kill).start()
             else:
-                os.kill(pid, signal.SIGKILL)
+                kill()
         return run(self, task)
 
     monkeypatch.setattr(workers.WorkerParts, "run", killed)
