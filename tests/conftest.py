@@ -5,6 +5,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -26,6 +27,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # How long an example takes is the machine's affair.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.fixture
+def two_clouds():
+    """Rows of two classes that overlap a little."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(150, 4))
+    y = (X @ [1.0, -2.0, 0.5, 0.0] + 0.5 * rng.normal(size=150) > 0.3).astype(int)
+    return X, y
 
 
 def pytest_report_header():

@@ -24,14 +24,6 @@ from entropic.rows import memory, rows_of
 
 
 @pytest.fixture
-def two_clouds():
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(150, 4))
-    y = (X @ [1.0, -2.0, 0.5, 0.0] + 0.5 * rng.normal(size=150) > 0.3).astype(int)
-    return X, y
-
-
-@pytest.fixture
 def breast_cancer():
     """The split of the paper."""
     X, y = load_breast_cancer(return_X_y=True)

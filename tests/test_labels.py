@@ -8,15 +8,6 @@ from numpy.testing import assert_array_equal
 from entropic import EntropicClassifier
 from entropic.labels import encoded
 
-
-@pytest.fixture
-def two_clouds():
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(150, 4))
-    y = (X @ [1.0, -2.0, 0.5, 0.0] + 0.5 * rng.normal(size=150) > 0.3).astype(int)
-    return X, y
-
-
 LABELS = {
     "signs": [-1, 1],
     "strings": ["good", "bad"],
