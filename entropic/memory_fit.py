@@ -69,12 +69,16 @@ class MemoryFitMixin(FittingMixin):
         """
         places = problems_of(self.classes_)
         watch = Watch(callback, self.classes_)
+        n_threads = effective_threads(self.n_jobs, design.rows.n_entries)
+
+        def kernels_of(ask):
+            return sweeps if ask is None else SharedKernels(ask, answer, callback is not None)
 
         def fit_one(number, ask=None):
             positive = codes == places[number]
             options = dict(start=starts[number], callback=watch.of(places[number], ask))
-            options["kernels"] = sweeps if ask is None else SharedKernels(ask, answer)
-            sweep, box, outcome = self._solve(design, positive, weights, **options)
+            options["kernels"] = kernels_of(ask)
+            sweep, box, outcome = self._solve(design, positive, weights, n_threads, **options)
             # the evaluation is of no use without the sweep, and large
             return replace(outcome, evaluation=None), learn(sweep, box, outcome)
 
@@ -82,17 +86,17 @@ class MemoryFitMixin(FittingMixin):
             fits = [fit_one(number) for number in range(len(places))]
             return fits, sum(outcome.n_sweeps for outcome, _ in fits)
         reads = Reads()
-        answer = SharedReads(sweeps, reads, design.n_samples)
-        n_awake = effective_threads(self.n_jobs, design.rows.n_entries)
-        return side_by_side(len(places), fit_one, answer, n_awake), reads.count
+        together = effective_threads(self.n_jobs, design.rows.n_entries * len(places))
+        answer = SharedReads(sweeps, reads, design.n_samples, together)
+        return side_by_side(len(places), fit_one, answer, n_threads), reads.count
 
-    def _solve(self, design, positive, weights, start=None, callback=None, kernels=sweeps):
+    def _solve(self, design, positive, weights, n_threads, *, start, callback, kernels):
         """Minimise the entropy for a design: the sweep at the optimum, the box, the outcome."""
         loss = Loss(float(self.slack), self.constraint == "inequality")
         sweep = Sweep(
             design,
             Target.of(loss, 2 * positive.view(np.int8) - 1, weights, self.margin),
-            effective_threads(self.n_jobs, design.rows.n_entries),
+            n_threads,
             kernels,
         )
         box = self._box(design.rows.n_columns)

@@ -4,6 +4,7 @@
 
 #include "box.h"
 #include "curvature.h"
+#include "left_out.h"
 #include "level.h"
 #include "loss.h"
 #include "newton.h"
@@ -14,9 +15,10 @@
 
 #define EACH_KERNEL(X)                                                                           \
     X(box_coef_at) X(box_gap) X(box_inverse_hessian_root) X(box_moved) X(box_value_at)           \
-    X(curvature_fits) X(loss_block) X(loss_of) X(loss_prepare) X(newton_steps) X(rows_choose_kind) \
-    X(samples_certificate) X(spectral_iterate) X(sweep_cubic_forms) X(sweep_curvature)           \
-    X(sweep_evaluate) X(sweep_gram) X(sweep_hessp)                                               \
+    X(curvature_fits) X(left_out_fill) X(left_out_score) X(loss_block) X(loss_of)                \
+    X(loss_prepare) X(newton_steps) X(rows_choose_kind) X(samples_certificate)                   \
+    X(spectral_iterate) X(sweep_cubic_forms) X(sweep_curvature) X(sweep_evaluate) X(sweep_gram)  \
+    X(sweep_hessp)                                                                               \
     X(sweep_moments) X(sweep_pairs) X(sweep_quadratic_forms) X(sweep_rmatvec) X(sweep_scores)
 
 /* The underscore keeps level.h from renaming members. */

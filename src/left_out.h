@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "level.h"
+
 typedef struct {
     ptrdiff_t n, weights_step;
     const double *weights, *log_margins, *hessian_weights, *leverage;
@@ -20,12 +22,18 @@ typedef struct {
     ptrdiff_t n, weights_step, offset_step, sign_step;
     const double *weights, *offset, *functional_margins;
     const int8_t *sign;
-    const double *shift;            /* NULL: nothing, */
+    const double *shift;            /* NULL: none, */
+    const left_out_shifts *by;      /* or those of these leverages, which are kept nowhere; NULL: none, */
     double *scores;                 /* and then no scores are wanted */
 } left_out_scores;
 
-/* Fills the scores. Returns the lowest score of the good class, without shift, less the highest of the
- * other: of rows with weight. */
-double left_out_score(const left_out_scores *s, int n_threads);
+typedef struct {
+    double separation;              /* the lowest score of the good class, without shift, less the
+                                     * highest of the other: of rows with weight */
+    double least, moved;            /* the least of `left`, and the sum of the sizes of the shifts */
+} left_out_found;
+
+/* Fills the scores. */
+left_out_found left_out_score(const left_out_scores *s, int n_threads);
 
 #endif

@@ -54,6 +54,8 @@
 #define dual_new LEVELLED(dual_new)
 #define dual_read LEVELLED(dual_read)
 #define dual_trial LEVELLED(dual_trial)
+#define left_out_fill LEVELLED(left_out_fill)
+#define left_out_score LEVELLED(left_out_score)
 #define loss_block LEVELLED(loss_block)
 #define loss_of LEVELLED(loss_of)
 #define loss_prepare LEVELLED(loss_prepare)

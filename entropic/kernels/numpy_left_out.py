@@ -52,3 +52,19 @@ def left_out_scores_of(target, functional_margins, shift=None, n_threads=1):
     good = np.min(trained, where=counted & (target.sign > 0), initial=np.inf)
     bad = np.max(trained, where=counted & (target.sign < 0), initial=-np.inf)
     return None if shift is None else target.sign * (margins + shift), good - bad
+
+
+def left_out_scores_by(target, at, leverage, n_threads=1):
+    """The same by the shifts of leverages, as of :func:`shifts`, which are not kept.
+
+    Returns
+    -------
+    scores : array of shape (n_samples,)
+    separation : float
+    least : float
+    moved : float
+        Sum of the sizes of the shifts.
+    """
+    _, _, shift, least = shifts(target, at, leverage)
+    scores, separation = left_out_scores_of(target, at.functional_margins, shift)
+    return scores, separation, least, float(np.sum(np.abs(shift)))

@@ -17,6 +17,8 @@ from queue import SimpleQueue
 
 import numpy as np
 
+from entropic.kernels.threads import in_threads
+
 LATER = object()  # in place of an answer: the request is made again with the next ones
 
 
@@ -153,10 +155,15 @@ class SharedKernels:
         Of :func:`in_lockstep`.
     shared : SharedReads
         Answers the requests.
+    watched : bool
+        Whether somebody is told of each step as it is made, in the thread that answers: steps are
+        then made in the solver's own, which can ask for that.
     """
 
-    def __init__(self, ask, shared):
-        self.ask, self.newton_steps = ask, shared.newton_steps
+    def __init__(self, ask, shared, watched=False):
+        self.ask = ask
+        if watched:
+            self.newton_steps = shared.newton_steps
 
     def evaluate(self, rows, coef, target, curvature, n_threads, *kept):
         kept = kept or (None, None, None)
@@ -180,20 +187,30 @@ class SharedReads:
         Counts how often all rows are read, for all requests together.
     n_samples : int
         Of all rows.
+    n_threads : int
+        On which each solver's own steps on a small problem are made.
     """
 
-    def __init__(self, kernels, reads, n_samples):
+    def __init__(self, kernels, reads, n_samples, n_threads=1):
         self.kernels, self.reads, self.n_samples = kernels, reads, max(1, n_samples)
-        self.counting = threading.Lock()
+        self.n_threads, self.counting = n_threads, threading.Lock()
 
     def newton_steps(self, rows, *arguments):
-        """Each solver's own: of a small problem it is the steps that take time, not the reads."""
-        found = self.kernels.newton_steps(rows, *arguments)
-        if found is not None:
-            *_, n_reads, _ = found
-            with self.counting:
-                self.reads.count += n_reads * rows.n_samples / self.n_samples
+        """The steps of one solver, which nobody else's wait for."""
+        (found,) = self._newton_steps(rows, [arguments])
         return found
+
+    def _newton_steps(self, rows, asked):
+        """Those of several: it is the steps that take time there, not the reads."""
+        columns = [rows] * len(asked), *zip(*asked, strict=True)
+        found = in_threads(self.n_threads, self.kernels.newton_steps, *columns)
+        n_reads = sum(each[-2] for each in found if each is not None)
+        self._count(rows, n_reads)
+        return found
+
+    def _count(self, rows, n_reads=1):
+        with self.counting:
+            self.reads.count += n_reads * rows.n_samples / self.n_samples
 
     def __call__(self, requests):
         answers, groups = [LATER] * len(requests), {}
@@ -205,7 +222,6 @@ class SharedReads:
                 continue
             _, rows, _ = requests[places[0]]
             asked = [requests[place][2] for place in places]
-            self.reads.count += rows.n_samples / self.n_samples
             with np.errstate(under="ignore"):  # as within a solver (solvers/problem.py)
                 found = self._read(name, rows, asked)
             for place, each in zip(places, found, strict=True):
@@ -213,6 +229,9 @@ class SharedReads:
         return answers
 
     def _read(self, name, rows, asked):
+        if name == "newton_steps":
+            return self._newton_steps(rows, asked)
+        self._count(rows)
         each = getattr(self.kernels, f"{name}_each", None)
         if len(asked) == 1 or each is None:
             return [getattr(self.kernels, name)(rows, *arguments) for arguments in asked]

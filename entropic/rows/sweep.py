@@ -148,6 +148,8 @@ class Sweep:
     @property
     def n_counted(self):
         """How many samples have weight."""
+        if len(self.target.weights) == 1:
+            return self.n_samples * int(self.target.weights[0] > 0)
         return int(np.count_nonzero(self.counted))
 
     @property

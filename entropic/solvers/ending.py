@@ -211,11 +211,16 @@ class _Point:
 
 def _margins(sweep, evaluation, x):
     """Log-margins ln b, multipliers and scaled multipliers of the samples."""
-    log_margins = evaluation.log_margins if x is None else 0.0 - x
-    x = 0.0 - evaluation.log_margins if x is None else x
+    weights, implied = sweep.target.weights, x is None
+    log_margins = evaluation.log_margins if implied else 0.0 - x
+    x = 0.0 - evaluation.log_margins if implied else x
     if sweep.target.loss.slack > 0:
         log_margins = evaluation.log_margins
-    return log_margins, 0.0 + sweep.target.weights * x, x
+    if implied and len(weights) == 1 and weights[0] == 1:
+        return log_margins, x, x
+    multipliers = weights * x
+    multipliers += 0.0  # none is -0
+    return log_margins, multipliers, x
 
 
 @dataclass(frozen=True)

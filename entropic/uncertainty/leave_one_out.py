@@ -103,7 +103,7 @@ class Influence:
 
 
 @one_library_thread
-def influence(sweep, box, outcome, rescale=False, always=False):
+def influence(sweep, box, outcome, rescale=False, always=False, begun=None):
     """Influence of every row on its own score, or None where it would cost too much.
 
     Parameters
@@ -117,6 +117,8 @@ def influence(sweep, box, outcome, rescale=False, always=False):
         where it matters, at the cost of about as much again.
     always : bool
         Whether a factor is made whatever it costs, so long as it fits into memory.
+    begun : (ByFeatures, array of shape (n_samples,)) or None
+        The features' form and its leverages, where they are known.
 
     Returns
     -------
@@ -128,16 +130,15 @@ def influence(sweep, box, outcome, rescale=False, always=False):
     at, form = outcome.evaluation, _form(sweep, outcome, always)
     weights = at.hessian_weights
     if form == "features":
-        features = by_features(sweep, root, at)
-        found = features.influence(sweep, at)
+        features, leverage = begun or (by_features(sweep, root, at), None)
+        found = features.influence(sweep, at, leverage)
         if at.curvature is not None and sweep.work.random_access and np.min(found.left) < RESISTED:
             # the solver's curvature is good to four digits, which 1 - a c has lost
             features = by_features(sweep, root, replace(at, curvature=None))
             found = features.influence(sweep, at)
-        if rescale:
+        if rescale and features.effect is None:
             features = features.rescaled(sweep, box, outcome.state, np.mean(np.abs(found.whole)))
-            found = features.with_effect(sweep, found)
-        return found
+        return features.with_effect(sweep, found)
     if form == "samples":
         leverage, left = _by_samples(sweep, weights, root)
     elif form == "projected":
@@ -169,9 +170,13 @@ class ByFeatures:
     effect: Rescaling | None = None
     total_weight: float = 1.0
 
-    def influence(self, sweep, at):
-        """The influence of a sweep's samples, of which ``at`` is the evaluation, without effect."""
-        leverage = sweep.quadratic_forms(self.inverse_root, at.hessian_weights)
+    def leverages(self, sweep, at):
+        """The leverages of a sweep's samples, of which ``at`` is the evaluation."""
+        return sweep.quadratic_forms(self.inverse_root, at.hessian_weights)
+
+    def influence(self, sweep, at, leverage=None):
+        """The influence of the same samples, without effect, by their leverages."""
+        leverage = self.leverages(sweep, at) if leverage is None else leverage
         *found, least = _kernels.shifts(sweep.target, at, leverage, n_threads=sweep.n_threads)
         if least >= DOUBTFUL:
             return Influence(*found)
@@ -211,6 +216,7 @@ def stiff_root(box, state):
         return np.maximum(box.inverse_hessian_root(state), stiffest)
 
 
+@one_library_thread
 def left_out(sweep, box, outcome, sample_weight=None, rescale=False, always=False):
     """What the training rows score when one observation of each is left out.
 
@@ -232,18 +238,35 @@ def left_out(sweep, box, outcome, sample_weight=None, rescale=False, always=Fals
         Weights in units of one observation.
     whole : array of shape (n_samples,) or None
         Scores without the whole row; None where no influence was affordable.
+    separation : float
+        Of the training scores (band.py).
     """
-    target = sweep.target
+    target, at, begun = sweep.target, outcome.evaluation, None
     share, rows = observations(sample_weight, target.weights, sweep.n_samples)
-    margins = outcome.evaluation.functional_margins
-    found = influence(sweep, box, outcome, rescale, always)
+    if np.ndim(share) == 0 and _form(sweep, outcome, always) == "features":
+        # mostly nothing but the scores is wanted, in one pass over the samples
+        features = by_features(sweep, stiff_root(box, outcome.state), at)
+        begun = features, features.leverages(sweep, at)
+        *scores, least, moved = _kernels.left_out_scores_by(target, at, begun[1], sweep.n_threads)
+        if least >= RESISTED:
+            if rescale:
+                typical = moved / sweep.n_samples
+                features = features.rescaled(sweep, box, outcome.state, typical)
+            if features.effect is None:
+                whole, separation = scores
+                return whole, rows, whole, separation
+            begun = features, begun[1]
+    found = influence(sweep, box, outcome, rescale, always, begun)
+    shift = None if found is None else found.whole
+    margins = at.functional_margins
+    whole, separation = _kernels.left_out_scores_of(target, margins, shift, sweep.n_threads)
     if found is None:
-        return target.sign * (margins + target.offset), rows, None
-    whole, _ = _kernels.left_out_scores_of(target, margins, found.whole, sweep.n_threads)
+        return target.sign * (margins + target.offset), rows, None, separation
     if np.ndim(share) == 0:
-        return whole, rows, whole
+        return whole, rows, whole, separation
     shift = found.shift(share)
-    return _kernels.left_out_scores_of(target, margins, shift, sweep.n_threads)[0], rows, whole
+    scores, _ = _kernels.left_out_scores_of(target, margins, shift, sweep.n_threads)
+    return scores, rows, whole, separation
 
 
 @dataclass(frozen=True)
@@ -269,11 +292,11 @@ class LeftOut:
     @classmethod
     def of(cls, sweep, box, outcome, sample_weight, wanted=True, rescale=True, always=False):
         """Of a fit; the arguments are those of :func:`left_out`."""
-        margins = outcome.evaluation.functional_margins
-        _, apart = _kernels.left_out_scores_of(sweep.target, margins, None, sweep.n_threads)
         if not wanted:
+            margins = outcome.evaluation.functional_margins
+            _, apart = _kernels.left_out_scores_of(sweep.target, margins, None, sweep.n_threads)
             return cls(apart)
-        scores, rows, whole = left_out(sweep, box, outcome, sample_weight, rescale, always)
+        scores, rows, whole, apart = left_out(sweep, box, outcome, sample_weight, rescale, always)
         return cls(apart, scores, rows, whole, cost(sweep, outcome) if whole is None else (0.0, 0))
 
     def ranking(self, positive, n_threads=1):

@@ -112,7 +112,14 @@ class UncertaintyMixin(GuaranteesMixin):
 
     def _stacked(self, values):
         """What each problem has found: of two classes the one, of several an array of all."""
-        return values[0] if len(values) == 1 else np.array(values)
+        if len(values) == 1:
+            return values[0]
+        if not isinstance(values[0], np.ndarray):
+            return np.array(values)
+        # large arrays, of which each thread copies some
+        out = np.empty((len(values), *values[0].shape))
+        in_threads(effective_threads(self.n_jobs, out.size), np.copyto, list(out), values)
+        return out
 
     def _forget_uncertainty(self):
         for name in (*LEARNED, "_left_out"):
@@ -122,9 +129,13 @@ class UncertaintyMixin(GuaranteesMixin):
 
     def _learn_of_rankings(self, rankings, n_threads=1):
         """Band and probabilities from ranked leave-one-out scores, of each problem."""
-        self.band_ = self._stacked([certainty_band(each, self.certainty) for each in rankings])
-        curves = in_threads(n_threads, frequencies, rankings)
-        self.calibration_ = curves[0] if len(curves) == 1 else curves
+
+        def learned(ranking):
+            return certainty_band(ranking, self.certainty), frequencies(ranking)
+
+        bands, curves = zip(*in_threads(n_threads, learned, rankings), strict=True)
+        self.band_ = self._stacked(bands)
+        self.calibration_ = curves[0] if len(curves) == 1 else list(curves)
 
     def _warn_of_no_scores(self, costs):
         """Warn that leave-one-out scores were not made; seconds and bytes of each problem."""
