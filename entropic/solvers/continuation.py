@@ -2,9 +2,10 @@
 
 Newton's method in w alone takes 4 to 15 steps where slack is large, the box moderate and the
 constraint an equality, or where it starts near by. It is the shortest way there and is tried
-first. Elsewhere a pair of coefficients and multipliers is followed (primal_dual/kkt.py), which
-converges at any slack, none included. Where no pair can be kept, since rows are streamed or no
-factor fits, slack is followed down from where Newton converges.
+first, as long as its pace promises to end before a pair would. Elsewhere a pair of coefficients
+and multipliers is followed (primal_dual/kkt.py), which converges at any slack, none included. Where
+no pair can be kept, since rows are streamed or no factor fits, slack is followed down from where
+Newton converges.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from .ending import Ending, Goal
 from .newton import new_history, newton
 from .newton_steps import CholeskyStep, choose_step
 from .outcome import Status
-from .primal_dual.kkt import pair_at, solve_pair
+from .primal_dual.kkt import pair_at, pair_near, solve_pair
 from .primal_dual.system import factor_fits
 from .secant import SecantStep
 
 STEPS = 400
-STRAIGHT_STEPS = 30  # after so many, an easy-looking problem is given to the pair
+PAIR_STEPS, PAIR_CALLS = 12, 5e-4  # that a pair usually takes; seconds of a step's many calls
 EASY_SLACK = 1e-2
 NEAR_SLACK = 1e-4  # easy down to here where a solution near by is known
 START_SLACK = 0.1
@@ -50,17 +51,25 @@ def solve_with_slack(sweep, box, *, tol, max_iter=None, start=None, callback=Non
     path = Path(sweep, box, tol, max_iter, callback, goal)
     slack, paired, ending = sweep.target.loss.slack, factor_fits(sweep), None
     if slack >= EASY_SLACK or (paired and start is not None and slack >= NEAR_SLACK):
-        ending = path.newton(start, STRAIGHT_STEPS if paired else None)
+        ending = path.newton(start, rival=pair_time(sweep) if paired else math.inf)
         if ending.stopped in (Status.CONVERGED, Status.INTERRUPTED) or path.exhausted:
             return ending
     if paired:
-        ending = path.better(path.ending_of(path.pair()), ending)
+        outrun = ending is not None and ending.stopped is Status.MAX_ITER
+        near = pair_near(sweep, box, ending) if outrun else None
+        ending = path.better(path.ending_of(path.pair(start=near)), ending)
         if ending.stopped is not Status.CONVERGED and not path.exhausted:
             ending = path.better(path.newton(ending.state, STAGE_STEPS), ending)
     if ending is None or not (ending.stopped is Status.CONVERGED or path.exhausted):
         # slack leads there from where it is large, also where a box has next to no entropy
         ending = path.better(path.down(START_SLACK, start), ending)
     return ending
+
+
+def pair_time(sweep):
+    """Seconds that a pair usually takes, by the estimates of rows/work.py."""
+    work = sweep.work
+    return PAIR_STEPS * (min(work.cholesky, work.dual) + 4 * work.sweep + PAIR_CALLS)
 
 
 def start_of_sample(sweep, box, n_rows):
@@ -104,7 +113,7 @@ class Path:
     def exhausted(self):
         return self.interrupted or self.left == 0
 
-    def newton(self, start, max_iter=None, stage=None, tol=None):
+    def newton(self, start, max_iter=None, stage=None, tol=None, rival=math.inf):
         """A run of Newton's method, on the problem itself or on a stage before it."""
         sweep = self.sweep if stage is None else stage
         step = choose_step(sweep)
@@ -121,6 +130,7 @@ class Path:
             promised=promised,
             callback=self.callback,
             goal=self.goal if stage is None else None,
+            rival=rival,
             n_before=self.n_iter,
             history=self.history,
         )

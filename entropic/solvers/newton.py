@@ -8,6 +8,7 @@ The unknown is the state u of the box (kernels/box.py), ``w = m + e tanh u``. Wi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from entropic.rows.sweep import Evaluation
 from .ending import Ending
 from .newton_steps import CholeskyStep
 from .outcome import Status
+from .pace import Pace
 from .step import Model
 
 ARMIJO = 1e-4
@@ -42,6 +44,7 @@ def newton(
     promised=None,
     callback=None,
     goal=None,
+    rival=np.inf,
     n_before=0,
     history=None,
 ):
@@ -64,6 +67,9 @@ def newton(
         Called with a dict of the step's figures; returning True stops.
     goal : Goal or None
         Where given, what its certificate says of the gap must be within the goal as well.
+    rival : float
+        Seconds, by the estimates of rows/work.py, that another method would take from here. Where
+        at the pace of the last steps the rest takes longer, Newton's method stops (MAX_ITER).
     n_before, history : int, dict of lists or None
         Steps already made by other stages, and what they have recorded; added to.
 
@@ -74,10 +80,10 @@ def newton(
         ("secant", "cholesky", "dual", "cg" or "chord": how its direction was found) and "inner"
         (the iterations of conjugate gradients in it).
     """
-    search = _Search(sweep, box, step, tol * sweep.total_weight)
+    search = _Search(sweep, box, step, tol * sweep.total_weight, rival)
     state = np.zeros(sweep.n_features) if start is None else np.array(start, dtype=np.float64)
     history = new_history() if history is None else history
-    progress = _Progress(history, callback, n_before)
+    progress = _Progress(history, callback, n_before, search.pace)
     at, n_iter, n_polished = search.begin(state, promised, max_iter, progress)
     stopped, certificate = None, None
     while not progress.stopped:
@@ -90,7 +96,7 @@ def newton(
             if certificate is None or certificate.reached:
                 stopped = Status.CONVERGED
                 break
-        if n_iter >= max_iter:
+        if n_iter >= max_iter or search.outrun():
             stopped = Status.MAX_ITER
             break
         following, length = search.advance(at)
@@ -128,12 +134,13 @@ def new_history():
 class _Progress:
     """What is recorded of each point, and whether the callback has asked to stop."""
 
-    def __init__(self, history, callback, n_before):
-        self.history, self.callback = history, callback
+    def __init__(self, history, callback, n_before, pace):
+        self.history, self.callback, self.pace = history, callback, pace
         self.iteration, self.stopped = n_before, False
 
     def told(self, gap, objective, length=0.0, linear="", inner=0):
         """A point, and the step that led to it."""
+        self.pace.see(gap)
         figures = {"gap": gap, "objective": objective, "linear": linear, "inner": inner}
         for name, values in self.history.items():
             values.append(length if name == "step" else figures[name])
@@ -176,9 +183,10 @@ class Point:
 class _Search:
     """How one point leads to the next."""
 
-    def __init__(self, sweep, box, step, goal):
+    def __init__(self, sweep, box, step, goal, rival):
         self.sweep, self.box, self.step, self.goal = sweep, box, step, goal
-        self.inequality = sweep.target.loss.inequality
+        self.rival = rival
+        self.pace, self.inequality = Pace(), sweep.target.loss.inequality
         self.in_memory = sweep.work.random_access
         quick = self.in_memory and sweep.work.sweep + sweep.work.cholesky <= QUICK
         self.quick = quick and isinstance(step, CholeskyStep)
@@ -192,6 +200,7 @@ class _Search:
         eager = self.step.needs_curvature and (self.quick or not self.in_memory)
         box = self.box
         kept = self.in_memory and self.step.keeps
+        self.pace.spent += self.sweep.work.sweep
         evaluation = self.sweep.evaluate(box.coef(state), eager, kept)
         gamma = box.slope(state) + evaluation.gradient
         gap = box.gap(state, -evaluation.gradient)
@@ -206,7 +215,14 @@ class _Search:
         if self.quick and promised is None:
             sharp = self.goal * (SHARP if self.step.polishes else 1)
             rules = self.goal, sharp, ARMIJO, PROMISED, max_iter
-            found = self.sweep.newton_steps(self.box, state, rules, progress.told)
+
+            def told(gap, objective, length=0.0, *figures):
+                work = self.sweep.work
+                trials = 1 - math.log2(length or 1.0)
+                self.pace.spent += trials * work.sweep + (work.cholesky if length else 0.0)
+                return progress.told(gap, objective, length, *figures) or self.outrun()
+
+            found = self.sweep.newton_steps(self.box, state, rules, told)
             if found is not None:
                 state, evaluation, entropy, gap, n_iter, polished = found
                 gamma = self.box.slope(state) + evaluation.gradient
@@ -218,6 +234,10 @@ class _Search:
                 at = self.point(np.zeros(self.sweep.n_features))
         progress.told(at.gap, at.objective)
         return at, 0, 0
+
+    def outrun(self):
+        """Whether the other method that there may be is the better choice from here."""
+        return self.pace.outrun(self.rival, self.goal)
 
     def objective_at_zero(self):
         """The objective at the centre of a box whose centre is zero; inf for others."""
@@ -236,7 +256,7 @@ class _Search:
 
     def advance(self, at):
         """The next point and the length of the step to it, or ``(None, 0)``."""
-        self.step.see(self.sweep, at.gap, self.goal)
+        self.step.see(self.sweep, at.gap, self.goal, self.pace)
         at, model, move, slope = self.descent(at)
         if self.step.tentative:
             trial = self.point(self.box.moved(at.state, move))

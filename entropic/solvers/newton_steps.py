@@ -73,6 +73,7 @@ class CholeskyStep(Step):
             self.curvature, self.weights = model.curvature, model.hessian_weights
             if self.curvature is None:
                 self.curvature = sweep.curvature(model.hessian_weights)
+            self.pace.spent += sweep.work.cholesky
         self.figures = {"linear": "chord" if known else "cholesky", "inner": 0}
         p = Factor(self.curvature, model.root).solve(-model.root * model.gamma)
         return p, self.curvature @ (model.root * p)
@@ -117,12 +118,14 @@ class DualStep(Step):
     name = "newton-dual"
 
     def __init__(self):
+        super().__init__()
         self.figures = {"linear": "dual", "inner": 0}
 
     def direction(self, sweep, model, gap, goal):
         # flat rows of the inequality form and rows of no weight leave the system
         active = np.flatnonzero(model.hessian_weights)
         part = sweep if len(active) == sweep.n_samples else sweep.take(active)
+        self.pace.spent += sweep.work.dual * (len(active) / sweep.n_samples) ** 2
         weights = np.sqrt(model.hessian_weights[active])
         factor = Factor(part.gram(model.root**2), weights, overwrite=True)
         right = -model.root * model.gamma
@@ -167,7 +170,7 @@ class ConjugateGradientStep(Step):
         if factor == "cholesky" and few and work.random_access:
             self.levels.insert(0, "sample")
         self.level = None  # of the present preconditioner
-        self.curvature = self.factor = self.root = self.p = None
+        self.curvature = self.factor = self.factored = self.root = self.p = None
         self.spent, self.n_samples_taken = 0.0, 0
         self.chord, self.last_gap = False, np.inf
 
@@ -176,8 +179,8 @@ class ConjugateGradientStep(Step):
             return self._dual(sweep, model, gap, goal)
         root, right = model.root, -model.root * model.gamma
         self.figures = {"linear": "cg", "inner": 0}
-        if self.curvature is not None:
-            self.factor = Factor(self.curvature, root)
+        if self.curvature is not None and self.factored is not root:
+            self._factor(root)
         if self.chord:
             self.chord = gap <= 0.1 * self.last_gap
         self.last_gap = gap
@@ -189,12 +192,13 @@ class ConjugateGradientStep(Step):
         stop = max(present * 0.01 * np.sqrt(gap / sweep.total_weight), 0.3 * goal)
         # Far out on the bounds the gap is more than the residual shows: something must be done.
         stop = min(stop, 0.1 * present)
+        left, begun = self.pace.left(goal, np.inf), self.pace.spent
         p, bent, residual = self._begin(sweep, model, right)
         fresh = set()  # levels made at this very state
         z = self._precondition(residual)
         search, slope = z, float(residual @ z)
         while 0.5 * float(residual @ residual) > stop and slope > 0:
-            level = self._next_level(fresh)
+            level = self._next_level(fresh, max(left, self.pace.spent - begun))
             if level is not None:
                 fresh.add(level)
                 self._make(level, sweep, model)
@@ -215,8 +219,7 @@ class ConjugateGradientStep(Step):
             z = self._precondition(residual)
             slope, before = float(residual @ z), slope
             search = z + (slope / before) * search
-            self.spent += self.work.sweep
-            self.figures["inner"] += 1
+            self._count()
             if self.figures["inner"] >= min(20 + 2 * len(right), MOST_INNER):
                 break  # exact arithmetic would have ended; any truncation is a descent
         self.chord = self.level == "cholesky" and self.figures["inner"] <= 1
@@ -228,11 +231,16 @@ class ConjugateGradientStep(Step):
         if self.root is model.root:
             bent = sweep.hessp(model.hessian_weights, model.root * self.p)
             residual = right - self.p - model.root * bent
-            self.spent += self.work.sweep
-            self.figures["inner"] += 1
+            self._count()
             if residual @ residual < right @ right:
                 return self.p.copy(), bent, residual
         return np.zeros_like(right), np.zeros_like(right), right.copy()
+
+    def _count(self):
+        """One iteration more."""
+        self.spent += self.work.sweep
+        self.pace.spent += self.work.sweep
+        self.figures["inner"] += 1
 
     def _precondition(self, residual):
         return residual if self.factor is None else self.factor.solve(residual)
@@ -245,10 +253,10 @@ class ConjugateGradientStep(Step):
             return FIRST_SAMPLE * LATER_SAMPLES**self.n_samples_taken * price
         return getattr(self.work, level)
 
-    def _next_level(self, fresh):
-        """The next level to make, if the sweeps so far have cost as much."""
+    def _next_level(self, fresh, left):
+        """The next level to make, if the sweeps so far have cost as much, and those left will."""
         for level in self.levels:
-            if level not in fresh and self.spent >= self._price(level):
+            if level not in fresh and min(self.spent, left) >= self._price(level):
                 if self.level == "cholesky" and level == "sample":
                     continue
                 return level
@@ -262,10 +270,15 @@ class ConjugateGradientStep(Step):
         elif level == "cholesky":
             self.curvature = sweep.curvature(model.hessian_weights)
         if level != "dual":
-            self.factor = Factor(self.curvature, model.root)
+            self.pace.spent += self._price(level)
+            self._factor(model.root)
+
+    def _factor(self, root):
+        self.factor, self.factored = Factor(self.curvature, root), root
 
     def _dual(self, sweep, model, gap, goal):
         step = DualStep()
+        step.pace = self.pace
         answer = step.direction(sweep, model, gap, goal)
         self.figures = {"linear": "dual", "inner": self.figures.get("inner", 0)}
         return answer

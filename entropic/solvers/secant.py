@@ -63,8 +63,9 @@ class SecantStep(Step):
         """Leave the rest to the other step."""
         self.tentative = False
 
-    def see(self, sweep, gap, goal):
+    def see(self, sweep, gap, goal, pace):
         """Give up where the point is close enough, or where steps bring too little."""
+        self.then.see(sweep, gap, goal, pace)
         self.gaps.append(gap)
         close = CLOSE * sweep.total_weight if self.polishes else 0.0
         late = len(self.gaps) - MOST_STEPS if self.polishes else -1

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .pace import Pace
+
 
 @dataclass(frozen=True)
 class Model:
@@ -58,9 +60,14 @@ class Step:
 
     def __init__(self):
         self.figures = {}
+        self.pace = Pace()
 
-    def see(self, sweep, gap, goal):
-        """Be told of the gap from which the next direction leads, and of the goal."""
+    def see(self, sweep, gap, goal, pace):
+        """Be told of the gap from which the next direction leads, of the goal, and of the pace.
+
+        What directions take is added to ``pace.spent``.
+        """
+        self.pace = pace
 
     def direction(self, sweep, model, gap, goal):
         """``p`` and ``H dw`` for ``dw = r p``."""

@@ -15,9 +15,11 @@ from entropic.rows.sweep import Sweep
 from entropic.rows.target import Target
 from entropic.solvers.newton import newton
 from entropic.solvers.newton_steps import choose_step
-from entropic.solvers.primal_dual.kkt import solve_pair
+from entropic.solvers.pace import Pace
+from entropic.solvers.primal_dual.kkt import pair_near, solve_pair
 from entropic.solvers.primal_dual.margin import margin_path
 from entropic.solvers.primal_dual.system import NewtonSystem, step_to_boundary
+from entropic.solvers.problem import minimise
 
 
 def problem(
@@ -51,6 +53,61 @@ def test_both_forms_of_the_system_satisfy_its_equations(form, shape, storage, mo
 def test_the_way_to_the_boundary():
     assert step_to_boundary(np.array([1.0, 2.0]), np.array([-0.5, -4.0])) == 0.5
     assert step_to_boundary(np.array([1.0]), np.array([3.0])) == np.inf
+
+
+@pytest.mark.parametrize("slack", [1e-3, 0.1, 10.0])
+@pytest.mark.parametrize("n_steps", [1, 3, 6])
+@pytest.mark.parametrize("inequality", [False, True])
+def test_a_pair_near_newtons_point_meets_the_constraint(inequality, n_steps, slack):
+    sweep, box, D = problem((80, 6), slack=slack, inequality=inequality)
+    ending = newton(sweep, box, choose_step(sweep), tol=1e-9, max_iter=n_steps)
+    pair = pair_near(sweep, box, ending)
+    x, t = pair.scaled_multipliers, D @ box.coef(pair.state)
+    surplus = 0.0 if pair.surplus is None else pair.surplus
+    assert_allclose(t - np.exp(-x) + slack * x - surplus, 0, atol=1e-9 * np.max(np.abs(t) + 1))
+    tau = D.T @ (sweep.target.weights * x)
+    assert_allclose(pair.dual_residual, (box.slope(pair.state) - tau) * inequality, atol=1e-9)
+    if inequality:
+        mu = 0.1 * ending.history["gap"][-1] / sweep.total_weight
+        assert np.all(x > 0)
+        assert_allclose(x * surplus, mu, rtol=1e-9)
+
+
+def test_a_pair_takes_over_where_rows_crowd_at_the_kink():
+    """As many columns as make half of the rows end there: Newton's own way is long."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(3, size=(600, 240))
+    truth = X @ rng.normal(size=240) / np.sqrt(240) * 3 + rng.logistic(size=600) > 0
+    sweep = Sweep(
+        Design(rows_of(X)), Target.of(Loss(0.1, True), np.where(truth, 1, -1), np.ones(600))
+    )
+    box = Box(np.full(240, -2.0), np.full(240, 2.0))
+    found = minimise(sweep, box, tol=1e-10)
+    assert found.status == "converged" and "pair" in found.history["linear"]
+    assert found.n_iter <= 20
+    before = sweep.reads.count
+    alone = newton(sweep, box, choose_step(sweep), tol=1e-10, max_iter=200)
+    assert sweep.reads.count - before > 3 * found.n_sweeps
+    assert_allclose(found.coef, box.coef(alone.state), atol=1e-6)
+
+
+def test_the_pace_of_steps():
+    pace = Pace()
+    for spent, gap in ((0, 1e4), (1, 1e3), (2, 1e5), (3, 1e2), (4, 10.0)):
+        assert pace.left(1e-2, np.inf) == np.inf  # not known yet
+        assert not pace.outrun(1e-3, 1e-2)
+        pace.spent = spent
+        pace.see(gap)
+    assert pace.left(1e-2, 0.0) == pytest.approx(4.0)  # three powers of ten have taken four
+    assert pace.left(10.0, 0.0) == 0
+    assert pace.left(0.0, 0.0) > 100  # no goal
+    assert pace.outrun(1.9, 1e-2)
+    assert not pace.outrun(2.1, 1e-2)
+    for _ in range(4):
+        assert not pace.outrun(20.0, 1e-2)  # hardly begun
+        pace.see(20.0)
+    assert pace.left(1e-2, 0.0) == np.inf  # no progress
+    assert pace.outrun(16.0, 1e-2) and not pace.outrun(17.0, 1e-2)
 
 
 @pytest.mark.parametrize("inequality", [False, True])

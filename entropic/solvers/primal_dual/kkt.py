@@ -29,6 +29,8 @@ HALVINGS = 40
 LEAST = 1e-150  # of what is kept positive, so that quotients of two stay in range
 CHECKS = 3  # of the dual residual, each followed by further steps where it is too large
 PATIENCE = 80  # steps in which the gap has not halved
+# Of a gap from which a pair starts: the part that its products are; steps of Newton for that.
+BARRIER, CENTRING = 0.1, 6
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,38 @@ def pair_at(sweep, box, state, x, surplus=None, dual_residual=0.0):
     objective = box.value(state) + value
     size = float(np.linalg.norm(primal_residual[sweep.counted]))
     return Pair(state, x, surplus, dual_residual, primal_residual, margins, gap, objective, size)
+
+
+def pair_near(sweep, box, ending):
+    """The pair at an ending of Newton's method: in the inequality form, on the path of a barrier.
+
+    There x and s have the product mu for every sample, a part of what the gap is for each. Their
+    primal residual vanishes, so that x is where ``b + mu/x = t + slack x``. What is on the left
+    less what is on the right falls with x and is convex, so that Newton's method meets no obstacle
+    from below: from the solution with ``1 - x`` for b, or with no mu.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        Its loss has slack.
+    box : Box
+    ending : Ending
+    """
+    loss, t = sweep.target.loss, ending.evaluation.functional_margins
+    if not loss.inequality:
+        return pair_at(sweep, box, ending.state, -ending.evaluation.log_margins)
+    mu = max(BARRIER * ending.history["gap"][-1] / sweep.total_weight, LEAST)
+    over, stiff = t - 1, 1 + loss.slack
+    root = np.hypot(over, 2 * np.sqrt(mu * stiff))
+    x = np.where(over > 0, 2 * mu / (np.abs(over) + root), (root - over) / (2 * stiff))
+    x = np.maximum(x, -ending.evaluation.log_margins)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(CENTRING):
+            b, x = np.exp(-x), np.maximum(x, LEAST)
+            x = x + (b - t - loss.slack * x + mu / x) / (b + loss.slack + mu / x**2)
+    x = np.maximum(x, LEAST)
+    residual = box.slope(ending.state) - sweep.rmatvec_signed(sweep.target.weights * x)
+    return pair_at(sweep, box, ending.state, x, np.maximum(mu / x, LEAST), residual)
 
 
 def solve_pair(sweep, box, *, tol, goal_norm=np.inf, max_iter=MAX_STEPS, start=None, watch=None):
