@@ -217,7 +217,7 @@ class BatchFitMixin(FittingMixin):
         if any(one.ranking is None for one in learned):
             self._warn_of_no_scores([one.cost for one in learned])
             return
-        self._learn_of_rankings([one.ranking for one in learned])
+        self._keep_learned([self._of_ranking(one.ranking) for one in learned])
         by_sureness, totals = learned[0].ranking, observed(found)
         if len(learned) > 1:
             tasks = tuple(one.task for one in learned)

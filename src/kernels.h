@@ -18,7 +18,7 @@
     X(curvature_fits) X(left_out_fill) X(left_out_score) X(loss_block) X(loss_of)                \
     X(loss_prepare) X(newton_steps) X(rows_choose_kind) X(samples_certificate)                   \
     X(spectral_iterate) X(sweep_cubic_forms) X(sweep_curvature) X(sweep_evaluate) X(sweep_gram)  \
-    X(sweep_hessp)                                                                               \
+    X(sweep_hessp) X(samples_changed)                                                            \
     X(sweep_moments) X(sweep_pairs) X(sweep_quadratic_forms) X(sweep_rmatvec) X(sweep_scores)
 
 /* The underscore keeps level.h from renaming members. */

@@ -80,6 +80,7 @@
 #define rows_choose_kind LEVELLED(rows_choose_kind)
 #define rows_spread LEVELLED(rows_spread)
 #define samples_certificate LEVELLED(samples_certificate)
+#define samples_changed LEVELLED(samples_changed)
 #define samples_gap LEVELLED(samples_gap)
 #define samples_residuals LEVELLED(samples_residuals)
 #define samples_value LEVELLED(samples_value)

@@ -226,3 +226,23 @@ int samples_certificate(ptrdiff_t n, const double *weights, ptrdiff_t weights_st
     free(chunks);
     return 0;
 }
+
+static int changed(double before, double after, double share)
+{
+    return fabs(after - before) > share * after;
+}
+
+ptrdiff_t samples_changed(ptrdiff_t n, const double *before, const double *after, double share,
+                          ptrdiff_t most, int64_t *places)
+{
+    ptrdiff_t found = 0;
+    for (ptrdiff_t begin = 0; begin < n; begin += BLOCK_LIMIT) {
+        ptrdiff_t end = begin + BLOCK_LIMIT < n ? begin + BLOCK_LIMIT : n, here = 0;
+#pragma omp simd reduction(+ : here)
+        for (ptrdiff_t i = begin; i < end; i++) here += changed(before[i], after[i], share);
+        if (here > most - found) return -1;
+        for (ptrdiff_t i = begin; here > 0; i++)
+            if (changed(before[i], after[i], share)) places[found++] = i, here--;
+    }
+    return found;
+}

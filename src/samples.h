@@ -7,6 +7,7 @@
 #define ENTROPIC_SAMPLES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cpu.h"
 #include "level.h"
@@ -71,5 +72,10 @@ int samples_certificate(ptrdiff_t n, const double *weights, ptrdiff_t weights_st
                         const double *offset, ptrdiff_t offset_step, int inequality,
                         const double *functional_margins, const double *log_margins,
                         int n_threads, certificate_sums *out);
+
+/* Puts the places of numbers that have changed by more than a share of what they are now into an array
+ * of `most`. Returns how many there are, or -1 where they are more. */
+ptrdiff_t samples_changed(ptrdiff_t n, const double *before, const double *after, double share,
+                          ptrdiff_t most, int64_t *places);
 
 #endif

@@ -7,6 +7,9 @@ cdef extern from "samples.h" nogil:
         ptrdiff_t n, const double *weights, ptrdiff_t weights_step, const double *offset,
         ptrdiff_t offset_step, int inequality, const double *functional_margins,
         const double *log_margins, int n_threads, certificate_sums *out)
+    ptrdiff_t samples_changed "IN_USE(samples_changed)"(
+        ptrdiff_t n, const double *before, const double *after, double share, ptrdiff_t most,
+        int64_t *places)
 
 
 def sample_sums(target_, functional_margins, log_margins, n_threads=1):
@@ -24,6 +27,15 @@ def sample_sums(target_, functional_margins, log_margins, n_threads=1):
                                      inequality, address(t), address(x), threads, &found)
     check(status)
     return found.squares, found.multipliers, found.residuals, found.least
+
+
+def changed(before, after, double share, ptrdiff_t most):
+    cdef ptrdiff_t n = len(before), found
+    cdef const double[::1] old = _vector(before, n, "before"), new = _vector(after, n, "after")
+    cdef int64_t[::1] places = np.empty(most + 1, dtype=np.int64)
+    with nogil:
+        found = samples_changed(n, address(old), address(new), share, most, &places[0])
+    return None if found < 0 else places.base[:found]
 
 
 def losses(double slack, bint inequality, functional_margins, weights):

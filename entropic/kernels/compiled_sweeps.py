@@ -68,3 +68,8 @@ def newton_steps(rows, design, box, target, state, rules, told):
 @functools.wraps(numpy_sweeps.sample_sums)
 def sample_sums(*arguments):
     return _compiled.sample_sums(*arguments)
+
+
+@functools.wraps(numpy_sweeps.changed)
+def changed(*arguments):
+    return _compiled.changed(*arguments)

@@ -198,6 +198,18 @@ def sample_sums(target, functional_margins, log_margins, n_threads=1):
     return
 
 
+def changed(before, after, share, most):
+    """Places of the numbers that have changed by more than a share of what they are now.
+
+    Returns
+    -------
+    int64 array or None
+        None where they are more than ``most``.
+    """
+    places = np.flatnonzero(np.abs(after - before) > share * after)
+    return None if len(places) > most else places
+
+
 def hessp_each(rows, problems, n_threads=1):
     """``hessp`` for each pair of Hessian weights and vector, in one read.
 

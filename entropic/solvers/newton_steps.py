@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from entropic.kernels.backend import sweeps
 from entropic.rows.work import factor_time
 
 from .cost import ROWS_A_COLUMN, SAMPLE_SHARE, choose, curvature_sample, secant_sample
@@ -19,7 +20,6 @@ from .step import Step
 # Rows whose Hessian weight has changed by less than this share count as they did: so do leverages
 # then. A curvature is brought up to date by the others where they are no more than this share.
 SAME, FEW = 1e-4, 0.05
-STRETCH = 1 << 14  # weights that are compared at once
 # The first sample is taken at this share of its price: what has already run for so long without
 # any factor will go on for longer. A later one, of the curvature as it has changed since, saves
 # few iterations; the sweeps before each must have cost this many times those before the last.
@@ -82,7 +82,8 @@ class CholeskyStep(Step):
         """The last curvature, brought up to date by the rows whose weights have changed since."""
         if self.curvature is None:
             return None
-        changed = _changed(self.weights, hessian_weights)
+        most = int(FEW * len(hessian_weights))
+        changed = sweeps.changed(self.weights, hessian_weights, SAME, most)
         if changed is None:
             return None
         change, matrix = hessian_weights[changed] - self.weights[changed], self.curvature
@@ -92,19 +93,6 @@ class CholeskyStep(Step):
                 part = sweep.take(changed[chosen])
                 matrix = matrix + sign * part.curvature(sign * change[chosen])
         return matrix
-
-
-def _changed(before, after):
-    """Places of the weights that are not nearly as they were; None where these are not few."""
-    places, most = [], FEW * len(after)
-    # a part at a time: mostly the first says that they are not few
-    for start in range(0, len(after), STRETCH):
-        old, new = before[start : start + STRETCH], after[start : start + STRETCH]
-        places.append(start + np.flatnonzero(np.abs(new - old) > SAME * new))
-        most -= len(places[-1])
-        if most < 0:
-            return None
-    return np.concatenate(places) if places else np.zeros(0, dtype=np.intp)
 
 
 class DualStep(Step):

@@ -33,7 +33,7 @@ def certainty_band(ranking, certainty=1.0):
     """
     values, bad, good = ranking.values, ranking.bad, ranking.good
     lowest_good = float(values[np.argmax(good > 0)])
-    highest_bad = float(values[len(values) - 1 - np.argmax(bad[::-1] > 0)])
+    highest_bad = float(values[len(values) - 1 - np.argmax((bad > 0)[::-1])])
     lowest, highest = min(lowest_good, highest_bad), max(lowest_good, highest_bad)
     if certainty == 1:
         return lowest, highest

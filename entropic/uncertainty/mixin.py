@@ -16,7 +16,7 @@ from . import several
 from .band import certainty_band, in_band
 from .error_control import left_out_risk
 from .guarantees import GuaranteesMixin
-from .leave_one_out import LeftOut, as_observations
+from .leave_one_out import as_observations
 from .probability import frequencies, probability
 from .ranking import Ranking
 from .report import selective_report
@@ -92,8 +92,11 @@ class UncertaintyMixin(GuaranteesMixin):
         positives = [codes == place for place in several.problems_of(self.classes_)]
         n_threads = effective_threads(self.n_jobs, codes.size * len(learned))
         each = [n_threads if len(learned) == 1 else 1] * len(learned)
-        rankings = in_threads(n_threads, LeftOut.ranking, learned, positives, each)
-        self._learn_of_rankings(rankings, n_threads)
+
+        def ranked(one, positive, n_threads):
+            return self._of_ranking(one.ranking(positive, n_threads))
+
+        self._keep_learned(in_threads(n_threads, ranked, learned, positives, each))
         # until left_out_risk_ is asked for; where these are the same scores they are kept once
         others = [None if one.scores is one.whole else one.scores for one in learned]
         rows = as_observations(codes, sample_weight)
@@ -127,13 +130,13 @@ class UncertaintyMixin(GuaranteesMixin):
         self._forget_guarantees()
         self.loo_decision_ = None
 
-    def _learn_of_rankings(self, rankings, n_threads=1):
-        """Band and probabilities from ranked leave-one-out scores, of each problem."""
+    def _of_ranking(self, ranking):
+        """Band and probabilities from the ranked leave-one-out scores of a problem."""
+        return certainty_band(ranking, self.certainty), frequencies(ranking)
 
-        def learned(ranking):
-            return certainty_band(ranking, self.certainty), frequencies(ranking)
-
-        bands, curves = zip(*in_threads(n_threads, learned, rankings), strict=True)
+    def _keep_learned(self, found):
+        """Set what :meth:`_of_ranking` has found of each problem."""
+        bands, curves = zip(*found, strict=True)
         self.band_ = self._stacked(bands)
         self.calibration_ = curves[0] if len(curves) == 1 else list(curves)
 

@@ -396,3 +396,15 @@ def test_matrices_of_wide_rows(size, dtype):
             for n_threads in THREADS[1:]:
                 again = getattr(kernels, name)(rows, argument, n_threads=n_threads)
                 assert np.array_equal(found, again)
+
+
+@pytest.mark.parametrize("n_samples", [0, 1, 1000])
+def test_changed_numbers_are_found_unless_they_are_many(n_samples):
+    rng = np.random.default_rng(0)
+    before = rng.random(n_samples)
+    after = before * rng.choice([1.0, 1 + 1e-5, 1.01, 0.0], n_samples)
+    places = np.flatnonzero(abs(after - before) > 1e-4 * after)
+    for changed in (kernels.changed, numpy_sweeps.changed):
+        np.testing.assert_array_equal(changed(before, after, 1e-4, len(places)), places)
+        if len(places):
+            assert changed(before, after, 1e-4, len(places) - 1) is None
