@@ -69,9 +69,13 @@ cdef extern from "curvature.h" nogil:
     int curvature_fits "IN_USE(curvature_fits)"(const rows *view)
     int sweep_gram "IN_USE(sweep_gram)"(
         const rows *view, const double *scale, int n_threads, double *out)
+    ctypedef struct quadratic_form:
+        const double *factor
+        ptrdiff_t width
+        const double *weights
+        double *out
     void sweep_pairs "IN_USE(sweep_pairs)"(
-        const rows *view, const double *matrix, const double *weights, int n_threads,
-        double *out)
+        const rows *view, const quadratic_form *form, int n_threads)
     ctypedef struct cubic_form:
         const double *mean
         const double *scale
@@ -82,8 +86,7 @@ cdef extern from "curvature.h" nogil:
     int sweep_cubic_forms "IN_USE(sweep_cubic_forms)"(
         const rows *view, const cubic_form *form, int n_threads, double *out)
     int sweep_quadratic_forms "IN_USE(sweep_quadratic_forms)"(
-        const rows *view, const double *factor, ptrdiff_t width, const double *weights,
-        int n_threads, double *out)
+        const rows *view, const quadratic_form *each, ptrdiff_t n_forms, int n_threads)
 
 cdef extern from "threads.h" nogil:
     enum:
@@ -392,32 +395,49 @@ def gram(RowView view, scale, n_threads=1):
     return out.base
 
 
-def quadratic_forms(RowView view, factor, weights=None, n_threads=1):
-    cdef const double[:, ::1] matrix, lines = np.ascontiguousarray(factor, dtype=np.float64)
-    cdef double[::1] out = np.empty(view.rows.n_samples)
+def quadratic_forms_each(RowView view, list each, n_threads=1):
+    cdef ptrdiff_t samples = view.rows.n_samples, size = view.rows.n_columns + 1, together = 0
+    cdef double[:, ::1] out = np.empty((len(each), samples))
+    cdef const double[:, ::1] matrix, lines
     cdef const double[::1] wanted
-    cdef const double *kept = NULL
-    cdef ptrdiff_t width = lines.shape[1]
-    cdef int threads = usable(n_threads), status
-    _check_length(lines.shape[0], view.rows.n_columns + 1, "factor")
-    if weights is not None and view.rows.n_samples > 0:
-        wanted = _vector(weights, view.rows.n_samples, "weights")
-        kept = &wanted[0]
-    if (view.rows.kind == ROWS_SPARSE and lines.shape[0] <= 4 * width
-            and FEW_ENTRIES * view.rows.n_entries < width * view.rows.n_samples):
-        matrix = np.dot(lines, np.transpose(lines))
-        with nogil:
-            sweep_pairs(&view.rows, &matrix[0, 0], kept, threads, &out[0])
-        check(0)
-        return out.base
-    with nogil:
-        status = sweep_quadratic_forms(&view.rows, &lines[0, 0], width, kept, threads, &out[0])
-    check(status)
-    return out.base
+    cdef int threads = usable(n_threads), status = 0
+    cdef quadratic_form *forms = <quadratic_form *>calloc(len(each) + 1, sizeof(quadratic_form))
+    cdef quadratic_form *form
+    cdef list kept = []
+    if forms == NULL:
+        raise MemoryError("no memory for the problems of a sweep")
+    try:
+        for k, (factor, weights) in enumerate(each):
+            lines = np.ascontiguousarray(factor, dtype=np.float64)
+            _check_length(lines.shape[0], size, "factor")
+            form = forms + together
+            form.factor, form.width, form.weights = &lines[0, 0], lines.shape[1], NULL
+            form.out = &out[<ptrdiff_t>k, 0]
+            if weights is not None:
+                wanted = _vector(weights, samples, "weights")
+                form.weights = address(wanted)
+                kept.append(wanted)
+            if (view.rows.kind == ROWS_SPARSE and size <= 4 * form.width
+                    and FEW_ENTRIES * view.rows.n_entries < form.width * samples):
+                matrix = np.dot(lines, np.transpose(lines))
+                form.factor, form.width = &matrix[0, 0], size
+                with nogil:
+                    sweep_pairs(&view.rows, form, threads)
+                check(0)
+                continue
+            kept.append(lines)
+            together += 1
+        if together:
+            with nogil:
+                status = sweep_quadratic_forms(&view.rows, forms, together, threads)
+        check(status)
+    finally:
+        free(forms)
+    return list(out.base)
 
 
-def quadratic_forms_each(RowView view, each, n_threads=1):
-    return [quadratic_forms(view, factor, weights, n_threads) for factor, weights in each]
+def quadratic_forms(RowView view, factor, weights=None, n_threads=1):
+    return quadratic_forms_each(view, [(factor, weights)], n_threads)[0]
 
 
 def cubic_forms(RowView view, mean, scale, factor, squares, double slope, n_threads=1):

@@ -35,13 +35,19 @@ int curvature_alone(const rows *view, const double *hessian_weights, int n_threa
 
 int sweep_gram(const rows *view, const double *scale, int n_threads, double *out);
 
-/* factor has n_columns + 1 rows of `width` numbers; rows of weight 0 get 0, if weights is not NULL. */
-int sweep_quadratic_forms(const rows *view, const double *factor, ptrdiff_t width,
-                          const double *weights, int n_threads, double *out);
+/* A form of each row: |[z 1] factor|^2. */
+typedef struct {
+    const double *factor;               /* n_columns + 1 rows of `width` numbers */
+    ptrdiff_t width;
+    const double *weights;              /* rows of weight 0 get 0; NULL: all have some */
+    double *out;
+} quadratic_form;
+
+int sweep_quadratic_forms(const rows *view, const quadratic_form *each, ptrdiff_t n_forms,
+                          int n_threads);
 
 /* The same for a symmetric matrix in place of factor factor^T, of sparse rows: n_i^2/2 a row. */
-void sweep_pairs(const rows *view, const double *matrix, const double *weights, int n_threads,
-                 double *out);
+void sweep_pairs(const rows *view, const quadratic_form *form, int n_threads);
 
 /* Of dense rows z with phi = (z - mean)/scale, and image = [phi 1] factor, of width >= n + 3. */
 typedef struct {

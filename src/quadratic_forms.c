@@ -1,4 +1,4 @@
-/* Quadratic forms of the rows: |[z_i 1] factor|^2, of those that are wanted. */
+/* Quadratic forms of the rows: |[z_i 1] factor|^2, of those that are wanted, for several factors. */
 #include "curvature.h"
 
 #include <stdlib.h>
@@ -19,24 +19,26 @@ enum {
 typedef struct {
     const rows *view;
     plan plan;
-    const double *factor, *weights;     /* rows whose weight is 0 are left at 0; NULL wants all */
-    double *out, *scratch;
+    const quadratic_form *each;
+    ptrdiff_t n_forms, widest;
+    double *scratch;
     size_t scratch_size;
-    ptrdiff_t width;
-    double *padded;     /* a narrow factor, its rows filled up with zeros to whole micro-tiles */
-    ptrdiff_t band;     /* columns of the factor that end together; of each band of so many, */
-    ptrdiff_t *depths;  /* its rows up to the last that is not zero */
+    ptrdiff_t n_padded; /* numbers of a narrow factor, its rows filled up with zeros to whole */
+    double *padded;     /* micro-tiles; NULL for others */
+    ptrdiff_t band, n_bands; /* columns of a factor that end together; of each band of so many, */
+    ptrdiff_t *depths;       /* its rows up to the last that is not zero */
 } forms;
 
-static void find_depths(forms *s)
+static void find_depths(const forms *s, const quadratic_form *form, ptrdiff_t *depths)
 {
-    for (ptrdiff_t left = 0; left < s->width; left += s->band) {
+    const ptrdiff_t width = form->width;
+    for (ptrdiff_t left = 0; left < width; left += s->band) {
         ptrdiff_t depth = s->view->n_columns, zeros = 1;
-        ptrdiff_t right = left + s->band < s->width ? left + s->band : s->width;
+        ptrdiff_t right = left + s->band < width ? left + s->band : width;
         for (; depth > 0 && zeros; depth -= zeros)
             for (ptrdiff_t j = left; j < right && zeros; j++)
-                zeros = s->factor[(depth - 1) * s->width + j] == 0;
-        s->depths[left / s->band] = depth;
+                zeros = form->factor[(depth - 1) * width + j] == 0;
+        depths[left / s->band] = depth;
     }
 }
 
@@ -48,21 +50,22 @@ static double squared_norm(const double *restrict x, ptrdiff_t n)
     return sum;
 }
 
-static ptrdiff_t padded_width(const forms *s)
+static int is_narrow(const rows *view, ptrdiff_t width)
 {
-    ptrdiff_t most = s->width > s->view->n_columns ? s->width : s->view->n_columns;
-    if (s->view->kind == ROWS_SPARSE || most > MICRO_TILE_FORM) return 0;
-    return micro_steps(s->width);
+    ptrdiff_t most = width > view->n_columns ? width : view->n_columns;
+    return view->kind != ROWS_SPARSE && most <= MICRO_TILE_FORM;
 }
 
-/* Move the wanted of some copied rows to the front. Returns how many they are. */
-static ptrdiff_t keep_wanted(const double *weights, ptrdiff_t count, double *copy, ptrdiff_t ld)
+/* Put the wanted of some copied rows side by side, `to` there or at their own front. Returns how many
+ * they are. No branch asks which: half of its predictions would be wrong. */
+static ptrdiff_t keep_wanted(const double *weights, ptrdiff_t count, const double *copy,
+                             ptrdiff_t ld, double *to)
 {
     ptrdiff_t kept = 0;
     for (ptrdiff_t i = 0; i < count; i++) {
-        if (weights[i] == 0) continue;
-        if (kept < i) memcpy(copy + kept * ld, copy + i * ld, (size_t)ld * sizeof(double));
-        kept++;
+#pragma omp simd
+        for (ptrdiff_t j = 0; j < ld; j++) to[kept * ld + j] = copy[i * ld + j];
+        kept += weights[i] != 0;
     }
     return kept;
 }
@@ -70,122 +73,155 @@ static ptrdiff_t keep_wanted(const double *weights, ptrdiff_t count, double *cop
 /* Put the results of the wanted rows, which lie side by side, where the rows are. */
 static void place(const double *weights, ptrdiff_t count, const double *found, double *out)
 {
-    for (ptrdiff_t i = 0; i < count; i++) out[i] = weights && weights[i] == 0 ? 0 : *found++;
+    if (!weights) {
+        memcpy(out, found, (size_t)count * sizeof(double));
+        return;
+    }
+    for (ptrdiff_t i = 0, at = 0; i < count; i++) {
+        const double of_next[2] = {0, found[at]};
+        const int wanted = weights[i] != 0;
+        out[i] = of_next[wanted];
+        at += wanted;
+    }
 }
 
-/* The rows with their constant are copied, and multiplied into `image`. */
-static void forms_dense(void *work, ptrdiff_t chunk, int worker)
+/* One form of copied rows of a chunk; those wanted are multiplied into `image`. */
+static void form_dense(const forms *s, ptrdiff_t at, ptrdiff_t row, ptrdiff_t total, double *copy,
+                       double *own, double *image)
 {
-    forms *s = work;
-    const rows *view = s->view;
-    ptrdiff_t n = view->n_columns, ld = n + 1, width = s->width, row = chunk * FORM_ROWS, count;
-    ptrdiff_t total = view->n_samples - row < FORM_ROWS ? view->n_samples - row : FORM_ROWS;
-    double *copy = s->scratch + (size_t)worker * s->scratch_size, *image = copy + FORM_ROWS * ld;
-    const double *weights = s->weights ? s->weights + row : NULL;
-    double found[FORM_ROWS];
-    for (ptrdiff_t at = 0; at < total; at += count) {
-        block b;
-        count = total - at < s->plan.block_rows ? total - at : s->plan.block_rows;
-        submatrix p = {0, count, 0, ld, NULL, NULL};
-        block_open_copy(&b, view, row + at, count, image + FORM_ROWS * width);
-        block_copy(&b, &p, copy + at * ld, ld);
-    }
-    ptrdiff_t kept = weights ? keep_wanted(weights, total, copy, ld) : total;
+    const quadratic_form *form = s->each + at;
+    const double *weights = form->weights ? form->weights + row : NULL;
+    const ptrdiff_t n = s->view->n_columns, ld = n + 1, width = form->width;
+    const ptrdiff_t *depths = s->depths + at * s->n_bands;
+    ptrdiff_t kept = weights ? keep_wanted(weights, total, copy, ld, own) : total;
+    double found[FORM_ROWS] = {0};
+    if (weights) copy = own;
     if (s->padded) {
-        ptrdiff_t padded = padded_width(s);
-        micro_tile_forms(copy, ld, kept, s->padded, s->padded + n * padded, padded, s->depths,
-                         image);
-        place(weights, total, image, s->out + row);
+        const double *factor = s->padded + at * s->n_padded;
+        ptrdiff_t padded = micro_steps(width);
+        micro_tile_forms(copy, ld, kept, factor, factor + n * padded, padded, depths, image);
+        place(weights, total, image, form->out + row);
         return;
     }
     for (ptrdiff_t i = 0; i < kept; i++)
-        memcpy(image + i * width, s->factor + n * width, (size_t)width * sizeof(double));
+        memcpy(image + i * width, form->factor + n * width, (size_t)width * sizeof(double));
     for (ptrdiff_t left = 0; left < width; left += FORM_BAND) {
-        ptrdiff_t depth = s->depths[left / FORM_BAND];
+        ptrdiff_t depth = depths[left / FORM_BAND];
         if (depth > 0 && kept > 0)
-            blas_product(copy, ld, 0, s->factor + left, width, 0, kept,
+            blas_product(copy, ld, 0, form->factor + left, width, 0, kept,
                          width - left < FORM_BAND ? width - left : FORM_BAND, depth, image + left,
                          width);
     }
     for (ptrdiff_t i = 0; i < kept; i++) found[i] = squared_norm(image + i * width, width);
-    place(weights, total, found, s->out + row);
+    place(weights, total, found, form->out + row);
+}
+
+/* The rows with their constant are copied, once for all forms. */
+static void forms_dense(void *work, ptrdiff_t chunk, int worker)
+{
+    const forms *s = work;
+    const rows *view = s->view;
+    ptrdiff_t ld = view->n_columns + 1, row = chunk * FORM_ROWS, count;
+    ptrdiff_t total = view->n_samples - row < FORM_ROWS ? view->n_samples - row : FORM_ROWS;
+    double *copy = s->scratch + (size_t)worker * s->scratch_size;
+    double *own = s->n_forms > 1 ? copy + FORM_ROWS * ld : copy, *image = own + FORM_ROWS * ld;
+    for (ptrdiff_t at = 0; at < total; at += count) {
+        block b;
+        count = total - at < s->plan.block_rows ? total - at : s->plan.block_rows;
+        submatrix p = {0, count, 0, ld, NULL, NULL};
+        block_open_copy(&b, view, row + at, count, image + FORM_ROWS * s->widest);
+        block_copy(&b, &p, copy + at * ld, ld);
+    }
+    for (ptrdiff_t k = 0; k < s->n_forms; k++) form_dense(s, k, row, total, copy, own, image);
 }
 
 static void forms_sparse(void *work, ptrdiff_t chunk, int worker)
 {
-    forms *s = work;
+    const forms *s = work;
     const rows *view = s->view;
-    ptrdiff_t width = s->width;
+    const quadratic_form *form = s->each;
+    ptrdiff_t width = form->width;
     double *restrict image = s->scratch + (size_t)worker * s->scratch_size;
     ptrdiff_t end = chunk_end(&s->plan, view, chunk);
     for (ptrdiff_t row = chunk_begin(&s->plan, chunk); row < end; row++) {
-        s->out[row] = 0;
-        if (s->weights && s->weights[row] == 0) continue;
-        memcpy(image, s->factor + view->n_columns * width, (size_t)width * sizeof(double));
+        form->out[row] = 0;
+        if (form->weights && form->weights[row] == 0) continue;
+        memcpy(image, form->factor + view->n_columns * width, (size_t)width * sizeof(double));
         for (ptrdiff_t k = row_start(view, row); k < row_start(view, row + 1); k++) {
-            const double *restrict line = s->factor + entry_column(view, k) * width;
+            const double *restrict line = form->factor + entry_column(view, k) * width;
             double z = entry_value(view, k);
             for (ptrdiff_t j = 0; j < width; j++) image[j] += z * line[j];
         }
-        s->out[row] = squared_norm(image, width);
+        form->out[row] = squared_norm(image, width);
     }
 }
 
 /* The same from A = factor factor^T: pairs of a row's own entries, for rows with few of them. */
 static void forms_pairs(void *work, ptrdiff_t chunk, int worker)
 {
-    forms *s = work;
+    const forms *s = work;
     const rows *view = s->view;
-    const double *last = s->factor + view->n_columns * s->width;
+    const quadratic_form *form = s->each;
+    const double *last = form->factor + view->n_columns * form->width;
     (void)worker;
     ptrdiff_t end = chunk_end(&s->plan, view, chunk);
     for (ptrdiff_t row = chunk_begin(&s->plan, chunk); row < end; row++) {
-        s->out[row] = 0;
-        if (s->weights && s->weights[row] == 0) continue;
+        form->out[row] = 0;
+        if (form->weights && form->weights[row] == 0) continue;
         ptrdiff_t first = row_start(view, row), stop = row_start(view, row + 1);
         double sum = last[view->n_columns];
         for (ptrdiff_t k = first; k < stop; k++) {
-            const double *line = s->factor + entry_column(view, k) * s->width;
+            const double *line = form->factor + entry_column(view, k) * form->width;
             double z = entry_value(view, k), part = line[view->n_columns];
             for (ptrdiff_t l = first; l < k; l++)
                 part += entry_value(view, l) * line[entry_column(view, l)];
             sum += z * (2 * part + z * line[entry_column(view, k)]);
         }
-        s->out[row] = sum > 0 ? sum : 0;
+        form->out[row] = sum > 0 ? sum : 0;
     }
 }
 
-void sweep_pairs(const rows *view, const double *matrix, const double *weights, int n_threads,
-                 double *out)
+void sweep_pairs(const rows *view, const quadratic_form *form, int n_threads)
 {
-    forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = matrix, .weights = weights,
-               .out = out, .width = view->n_columns + 1};
+    forms s = {.view = view, .plan = plan_chunks(view, 0), .each = form};
     each_chunk(s.plan.n_chunks, n_threads, forms_pairs, &s);
 }
 
-int sweep_quadratic_forms(const rows *view, const double *factor, ptrdiff_t width,
-                          const double *weights, int n_threads, double *out)
+int sweep_quadratic_forms(const rows *view, const quadratic_form *each, ptrdiff_t n_forms,
+                          int n_threads)
 {
-    int sparse = view->kind == ROWS_SPARSE;
-    forms s = {.view = view, .plan = plan_chunks(view, 0), .factor = factor, .weights = weights,
-               .out = out, .width = width};
-    ptrdiff_t depth = view->n_columns + 1, padded = padded_width(&s);
-    s.scratch_size = (size_t)width;
+    ptrdiff_t depth = view->n_columns + 1, widest = 0;
+    for (ptrdiff_t k = 0; k < n_forms; k++)
+        widest = each[k].width > widest ? each[k].width : widest;
+    const int sparse = view->kind == ROWS_SPARSE, narrow = is_narrow(view, widest);
+    int status = 0;
+    if (n_forms > 1 && !narrow) { /* a copy of the rows is the least of it */
+        for (ptrdiff_t k = 0; status == 0 && k < n_forms; k++)
+            status = sweep_quadratic_forms(view, each + k, 1, n_threads);
+        return status;
+    }
+    forms s = {.view = view, .plan = plan_chunks(view, 0), .each = each, .n_forms = n_forms,
+               .widest = widest, .scratch_size = (size_t)widest};
     if (!sparse) {
         s.plan.n_chunks = (view->n_samples + FORM_ROWS - 1) / FORM_ROWS;
         if (s.plan.block_rows > FORM_ROWS) s.plan.block_rows = FORM_ROWS;
-        s.scratch_size = (size_t)(FORM_ROWS * (depth + width))
+        s.scratch_size = (size_t)(FORM_ROWS * ((n_forms > 1 ? 2 : 1) * depth + widest))
                        + block_copy_scratch(view, s.plan.block_rows);
     }
+    s.band = narrow ? MICRO_BAND : FORM_BAND;
+    s.n_bands = widest / s.band + 1, s.n_padded = narrow ? depth * micro_steps(widest) : 0;
     s.scratch = calloc((size_t)n_threads * s.scratch_size + 1, sizeof(double));
-    s.band = padded ? MICRO_BAND : FORM_BAND;
-    s.depths = malloc((size_t)(width / s.band + 1) * sizeof(ptrdiff_t));
-    if (padded) s.padded = calloc((size_t)(depth * padded), sizeof(double));
-    int status = s.scratch && s.depths && (s.padded || !padded) ? 0 : -1;
+    s.depths = malloc((size_t)(n_forms * s.n_bands) * sizeof(ptrdiff_t));
+    if (narrow) s.padded = calloc((size_t)(n_forms * s.n_padded), sizeof(double));
+    status = s.scratch && s.depths && (s.padded || !narrow) ? 0 : -1;
     if (status == 0) {
-        if (!sparse) find_depths(&s);
-        for (ptrdiff_t k = 0; padded && k < depth; k++)
-            memcpy(s.padded + k * padded, factor + k * width, (size_t)width * sizeof(double));
+        for (ptrdiff_t k = 0; k < n_forms && !sparse; k++) {
+            const ptrdiff_t width = each[k].width, padded = micro_steps(width);
+            find_depths(&s, each + k, s.depths + k * s.n_bands);
+            for (ptrdiff_t j = 0; narrow && j < depth; j++)
+                memcpy(s.padded + k * s.n_padded + j * padded, each[k].factor + j * width,
+                       (size_t)width * sizeof(double));
+        }
         each_chunk(s.plan.n_chunks, n_threads, sparse ? forms_sparse : forms_dense, &s);
     }
     free(s.scratch);
