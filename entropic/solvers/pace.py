@@ -9,7 +9,7 @@ from collections import deque
 LAST = 4
 # Another method is chosen instead once so much of its time has been spent, and if the rest would
 # take so many times as long: Newton's method ends faster than it goes on the way.
-TRIED, LONGER = 0.25, 2.0
+TRIED, LONGER = 0.5, 2.0
 LEAST = 1e-200  # stands for a goal of zero
 
 

@@ -107,7 +107,7 @@ def test_the_pace_of_steps():
         assert not pace.outrun(20.0, 1e-2)  # hardly begun
         pace.see(20.0)
     assert pace.left(1e-2, 0.0) == np.inf  # no progress
-    assert pace.outrun(16.0, 1e-2) and not pace.outrun(17.0, 1e-2)
+    assert pace.outrun(7.9, 1e-2) and not pace.outrun(8.1, 1e-2)
 
 
 @pytest.mark.parametrize("inequality", [False, True])
