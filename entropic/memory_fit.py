@@ -90,7 +90,9 @@ class MemoryFitMixin(FittingMixin):
         answer = SharedReads(sweeps, reads, design.n_samples, together)
         return side_by_side(len(places), fit_one, answer, n_threads), reads.count
 
-    def _solve(self, design, positive, weights, n_threads, *, start, callback, kernels):
+    def _solve(
+        self, design, positive, weights, n_threads=1, *, start=None, callback=None, kernels=sweeps
+    ):
         """Minimise the entropy for a design: the sweep at the optimum, the box, the outcome."""
         loss = Loss(float(self.slack), self.constraint == "inequality")
         sweep = Sweep(
