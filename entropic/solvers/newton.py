@@ -216,10 +216,11 @@ class _Search:
             sharp = self.goal * (SHARP if self.step.polishes else 1)
             rules = self.goal, sharp, ARMIJO, PROMISED, max_iter
 
+            read, factor = self.sweep.work.sweep, self.sweep.work.cholesky
+
             def told(gap, objective, length=0.0, *figures):
-                work = self.sweep.work
-                trials = 1 - math.log2(length or 1.0)
-                self.pace.spent += trials * work.sweep + (work.cholesky if length else 0.0)
+                halvings = -math.log2(length) if length else 0.0
+                self.pace.spent += (1 + halvings) * read + (factor if length else 0.0)
                 return progress.told(gap, objective, length, *figures) or self.outrun()
 
             found = self.sweep.newton_steps(self.box, state, rules, told)
