@@ -50,7 +50,7 @@ CASES = {
         "test_cases.py::test_counts_dense_against_sparse",
     "labels ±1, strings, booleans, 10/20/50":
         "test_several_classes.py::test_labels_of_every_kind_come_back",
-    "one class only": "test_classifier.py::test_unusable_data_are_named",
+    "one class only": "test_refusals.py::test_unusable_data_are_named",
     "save and load with string classes":
         "test_model_file.py::test_predictions_are_the_same_bit_by_bit",
     "a calibration part without one class":
