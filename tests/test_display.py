@@ -159,6 +159,9 @@ def test_predictions_of_one_class_are_refused():
         RiskCoverageDisplay.from_predictions([1, 0], [0.5])
     shown = RiskCoverageDisplay.from_predictions([1, 1], [0.5, -0.5], labels=[0, 1])
     assert shown.risk.tolist() == [0.5, 0.5]
+    for history in ({}, [{"gap": [1.0]}, {"objective": [1.0]}], [1.0]):
+        with pytest.raises(ValueError, match='history has no entry "gap"; give the history_'):
+            ConvergenceDisplay.from_predictions(history)
 
 
 def test_a_frame_with_words_is_drawn_at_their_most_frequent_value(moons):

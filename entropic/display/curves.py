@@ -50,6 +50,15 @@ class RiskCoverageDisplay(Display):
         Returns
         -------
         RiskCoverageDisplay
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator has not been fitted.
+        ValueError
+            If the estimator is another, or y holds a label that is not among its classes.
+        ImportError
+            If matplotlib is not installed.
         """
         last, scores, codes = scored(estimator, X, y)
         wrong = np.argmax(class_scores(scores), axis=1) != codes
@@ -75,6 +84,14 @@ class RiskCoverageDisplay(Display):
         Returns
         -------
         RiskCoverageDisplay
+
+        Raises
+        ------
+        ValueError
+            If shapes or labels do not agree, a score is not finite, or a probability lies outside
+            [0, 1].
+        ImportError
+            If matplotlib is not installed.
         """
         _, scores, codes = predicted(y_true, scores, "scores", labels)
         scores, chances = class_scores(scores), None
@@ -133,6 +150,16 @@ class ReliabilityDisplay(Display):
         Returns
         -------
         ReliabilityDisplay
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator has not been fitted.
+        ValueError
+            If the estimator is another, y or ``class_label`` is not among its classes, or
+            ``n_bins`` is below 1.
+        ImportError
+            If matplotlib is not installed.
         """
         last, chances, codes = scored(estimator, X, y, "predict_proba")
         return cls._of(last.classes_, chances, codes, class_label, n_bins).plot(ax=ax, **kwargs)
@@ -156,6 +183,14 @@ class ReliabilityDisplay(Display):
         Returns
         -------
         ReliabilityDisplay
+
+        Raises
+        ------
+        ValueError
+            If shapes or labels do not agree, a probability lies outside [0, 1], ``class_label`` is
+            not among the labels, or ``n_bins`` is below 1.
+        ImportError
+            If matplotlib is not installed.
         """
         classes, probability, codes = predicted(y_true, probability, "probability", labels)
         chances = _chances(probability)
@@ -221,6 +256,15 @@ class ConvergenceDisplay(Display):
         Returns
         -------
         ConvergenceDisplay
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator has not been fitted.
+        ValueError
+            If the estimator is another.
+        ImportError
+            If matplotlib is not installed.
         """
         last = fitted(estimator)
         labels = last.classes_ if len(last.classes_) > 2 else None
@@ -241,8 +285,15 @@ class ConvergenceDisplay(Display):
         Returns
         -------
         ConvergenceDisplay
+
+        Raises
+        ------
+        ValueError
+            If a history has no entry "gap".
+        ImportError
+            If matplotlib is not installed.
         """
-        gap = history["gap"] if hasattr(history, "keys") else [one["gap"] for one in history]
+        gap = _gaps(history) if hasattr(history, "keys") else [_gaps(one) for one in history]
         return cls(gap, goal, labels).plot(ax=ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):
@@ -265,6 +316,15 @@ class ConvergenceDisplay(Display):
         else:
             ax.legend()
         return self._remember(ax)
+
+
+def _gaps(history):
+    if not hasattr(history, "keys") or "gap" not in history:
+        raise ValueError(
+            'history has no entry "gap"; give the history_ of a fitted classifier or that of an '
+            "Outcome."
+        )
+    return history["gap"]
 
 
 def _intervals(hits, counts):

@@ -55,8 +55,12 @@ class ScoreHistogramDisplay(Display):
 
         Raises
         ------
+        NotFittedError
+            If the estimator has not been fitted.
         ValueError
-            If y or ``class_label`` is not among the classes.
+            If the estimator is another, or y or ``class_label`` is not among its classes.
+        ImportError
+            If matplotlib is not installed.
         """
         last, scores, codes = scored(estimator, X, y)
         display = cls(scores, codes, last._score_limits(), last.classes_, class_label)
@@ -82,6 +86,14 @@ class ScoreHistogramDisplay(Display):
         Returns
         -------
         ScoreHistogramDisplay
+
+        Raises
+        ------
+        ValueError
+            If shapes or labels do not agree, a score is not finite, or ``class_label`` is not among
+            the labels.
+        ImportError
+            If matplotlib is not installed.
         """
         classes, scores, codes = predicted(y_true, scores, "scores", labels)
         return cls(scores, codes, band, classes, class_label).plot(ax=ax, **kwargs)
