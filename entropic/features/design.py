@@ -63,12 +63,13 @@ class Design:
         """The transpose of ``to_rows``: a gradient of the stored rows, as one of the design's."""
         if self.constant and self.scale is None and self.mean is None:
             return gradient
-        columns = gradient[:-1]
+        out = gradient.copy() if self.constant else gradient[:-1].copy()
+        columns = out[: self.rows.n_columns]
         if self.mean is not None:
-            columns = columns - self.mean * gradient[-1]
+            columns -= self.mean * gradient[-1]
         if self.scale is not None:
-            columns = columns / self.scale
-        return np.append(columns, gradient[-1]) if self.constant else columns.copy()
+            columns /= self.scale
+        return out
 
     def curvature_from_rows(self, curvature):
         """The curvature of the stored rows, as the design's. May reuse its memory."""

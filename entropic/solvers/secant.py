@@ -8,6 +8,8 @@ sweep, and divides the gap by about ten (docs/mathematics.md, section 3.6).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .factor import Factor
@@ -89,8 +91,9 @@ class SecantStep(Step):
         """Keep what the last step has shown; renew the factor where the box has changed much."""
         if self.last is not None:
             s, y = model.coef - self.last.coef, model.gamma - self.last.gamma
-            if s @ y > LEAST_COSINE * np.linalg.norm(s) * np.linalg.norm(y):
-                self.pairs.append((s, y, 1 / (s @ y)))
+            along = float(s @ y)
+            if along > LEAST_COSINE * math.sqrt(s @ s) * math.sqrt(y @ y):
+                self.pairs.append((s, y, 1 / along))
         self.last = model
         if self.root is not None:
             with np.errstate(divide="ignore", invalid="ignore"):  # far out on a bound roots are 0
