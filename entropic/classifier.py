@@ -317,9 +317,10 @@ class EntropicClassifier(
         rows = self.monomials_.rows(X if self.splines_ is None else self.splines_.transform(X))
         coef = np.column_stack([self.coef_, self.intercept_])
         n_threads = effective_threads(self.n_jobs, rows.n_entries)
-        if len(coef) == 1:
-            return sweeps.scores(rows, coef[0], n_threads)
-        return sweeps.scores_each(rows, coef, n_threads).T
+        with np.errstate(under="ignore"):
+            if len(coef) == 1:
+                return sweeps.scores(rows, coef[0], n_threads)
+            return sweeps.scores_each(rows, coef, n_threads).T
 
     def predict(self, X):
         """The class on whose side of the surface each row lies, of several that of highest score.

@@ -444,15 +444,25 @@ def test_more_columns_than_memory_holds_are_refused_beforehand(monkeypatch):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.filterwarnings("ignore:Of the 90 surest")  # in a box in which nothing moves
+@pytest.mark.parametrize("size", [1.0, 1e-200, 1e-310])
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"slack": 1e-6}, {"slack": 1e-6, "constraint": "equality", "degree": 2}],
+    [
+        {},
+        {"slack": 1e-6},
+        {"slack": 1e-6, "constraint": "equality", "degree": 2},
+        {"standardize": False},
+        {"n_knots": 4},
+        {"bound": 1e-200},
+    ],
     ids=str,
 )
-def test_errors_of_floating_point_that_the_caller_has_raised_are_none(settings, n_classes):
+def test_errors_of_floating_point_that_the_caller_has_raised_are_none(settings, size, n_classes):
     rng = np.random.default_rng(0)
     y = np.arange(90) % n_classes
     X = rng.normal(size=(90, 3)) + 3 * np.eye(3)[y]
+    X[:, 1] *= size
 
     def answers():
         model = EntropicClassifier(**settings).fit(X, y)

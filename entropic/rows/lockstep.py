@@ -15,8 +15,6 @@ from collections import deque
 from dataclasses import dataclass
 from queue import SimpleQueue
 
-import numpy as np
-
 from entropic.kernels.threads import in_threads
 
 LATER = object()  # in place of an answer: the request is made again with the next ones
@@ -222,8 +220,7 @@ class SharedReads:
                 continue
             _, rows, _ = requests[places[0]]
             asked = [requests[place][2] for place in places]
-            with np.errstate(under="ignore"):  # as within a solver (solvers/problem.py)
-                found = self._read(name, rows, asked)
+            found = self._read(name, rows, asked)
             for place, each in zip(places, found, strict=True):
                 answers[place] = each
         return answers

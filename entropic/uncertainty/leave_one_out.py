@@ -212,8 +212,7 @@ def by_features(sweep, root, at):
 def stiff_root(box, state):
     """The root of the inverse Hessian of the box's entropy, kept off 0."""
     stiffest = STIFFEST * box.half_width / np.sqrt(box.entropy_weight)
-    with np.errstate(under="ignore"):
-        return np.maximum(box.inverse_hessian_root(state), stiffest)
+    return np.maximum(box.inverse_hessian_root(state), stiffest)
 
 
 @one_library_thread

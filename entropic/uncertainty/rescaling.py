@@ -27,6 +27,7 @@ from entropic.kernels.backend import sweeps
 
 # Below this part of the typical shift, the effect is left out.
 NEGLIGIBLE = 0.01
+NARROWEST = 1e-150  # root: its square, and the inverse of that, are numbers
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,7 @@ def rescaling(sweep, box, state, root, inverse_root, typical):
     sweep : Sweep
     box : Box
     state, root : arrays of shape (n_features,)
-        The root of the inverse Hessian of the box's entropy, not so small that its inverse square
-        overflows.
+        The root of the inverse Hessian of the box's entropy, kept off 0.
     inverse_root : array of shape (n_features, n_features)
         ``inverse_root inverse_root^T`` is the inverse of Newton's matrix.
     typical : float
@@ -96,9 +96,9 @@ def rescaling(sweep, box, state, root, inverse_root, typical):
     -------
     Rescaling or None
         None where the scaling does not depend on the rows, has no constant to take up a change
-        of means, or does not matter.
+        of means, or does not matter: as in a box so narrow that no coefficient moves in it.
     """
-    if not depends_on_rows(sweep):
+    if not depends_on_rows(sweep) or np.min(root) < NARROWEST:
         return None
     slope, hessian, coef = box.slope(state), 1 / root**2, box.coef(state)
     stretch = slope + coef * hessian
