@@ -12,7 +12,7 @@ from sklearn import get_config
 
 SOLVERS = ("auto", "newton", "spectral", "spectral-paper")
 CONSTRAINTS = ("equality", "inequality")
-LEAST_SLACK = 1e-100
+LEAST_SLACK = 1e-30
 NARROWEST = 1e-8  # of a box's distance from zero, for coefficients with digits left inside
 # How arrays of other libraries than NumPy are known.
 EXCHANGES = ("__array_namespace__", "__dlpack__")
@@ -261,8 +261,9 @@ def first_bad_place(matrix):
     return None
 
 
-# Beyond these the square of a deviation, which the curvature holds, leaves the double's range.
-LARGEST_DEVIATION, SMALLEST_DEVIATION = 1e140, 1e-140
+# Beyond these the square of a deviation leaves the double's range: the curvature holds it, times
+# weights of up to 1/LEAST_SLACK.
+LARGEST_DEVIATION, SMALLEST_DEVIATION = 1e120, 1e-140
 
 
 def check_deviations(deviations, names=None):

@@ -74,8 +74,8 @@ class EntropicClassifier(
         only to reach it (Problem 1), so that rows far on their own side have no say.
     slack : float
         How softly the constraint is held: a violation xi costs ``xi**2 / (2 slack)``
-        (docs/mathematics.md, section 1). 0 is the paper's exact constraint, which has a solution
-        for separable classes only.
+        (docs/mathematics.md, section 1). At least 1e-30, or 0: the paper's exact constraint, which
+        has a solution for separable classes only.
     margin : float
         Robust margin t, in units of the score, asked of every sample on top of its own.
     fit_intercept : bool

@@ -252,11 +252,17 @@ def test_sizes_far_apart_in_dense_and_sparse_rows(make):
     assert_array_equal(sparse.predict(rows), dense.predict(rows))
 
 
-def test_the_smallest_slack_and_wide_columns():
-    model = EntropicClassifier(slack=1e-100).fit(X * 1e139, Y)
-    assert np.isfinite(model.band_).all() and np.isfinite(model.decision_function(X)).all()
+@pytest.mark.parametrize("labels", ["separable", "overlapping"])
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
+def test_the_smallest_slack_and_wide_columns(constraint, labels):
+    y = Y if labels == "separable" else np.roll(Y, 3)
+    model = EntropicClassifier(slack=1e-30, constraint=constraint).fit(X * 1e119, y)
+    assert np.isfinite(model.band_).all() and np.isfinite(model.loo_decision_).all()
+    assert np.isfinite(model.decision_function(X)).all()
     with pytest.raises(ValueError, match="spreads over more than"):
-        EntropicClassifier(slack=1e-100).fit(X * 1e150, Y)
+        EntropicClassifier(slack=1e-30).fit(X * 1e121, y)
+    with pytest.raises(ValueError, match=r"slack=1e-100 is so small .* or 0 for the exact"):
+        EntropicClassifier(slack=1e-100).fit(X, y)
 
 
 def test_probabilities_and_predictions_agree_at_one_half():

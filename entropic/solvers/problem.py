@@ -78,7 +78,7 @@ def solve(
     constraint : {"equality", "inequality"}
         Problem 2 of the paper, or Problem 1.
     slack : float
-        rho >= 0.
+        rho: 0, or at least 1e-30.
     solver : {"auto", "newton", "spectral", "spectral-paper"}
         As in :class:`~entropic.EntropicClassifier`.
     tol : float
