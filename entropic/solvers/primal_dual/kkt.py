@@ -93,7 +93,8 @@ def pair_near(sweep, box, ending):
     """
     loss, t = sweep.target.loss, ending.evaluation.functional_margins
     if not loss.inequality:
-        return pair_at(sweep, box, ending.state, -ending.evaluation.log_margins)
+        residual = box.slope(ending.state) + ending.evaluation.gradient
+        return pair_at(sweep, box, ending.state, -ending.evaluation.log_margins, None, residual)
     mu = max(BARRIER * ending.history["gap"][-1] / sweep.total_weight, LEAST)
     over, stiff = t - 1, 1 + loss.slack
     root = np.hypot(over, 2 * np.sqrt(mu * stiff))
