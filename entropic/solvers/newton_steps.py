@@ -14,6 +14,7 @@ from entropic.rows.work import factor_time
 
 from .cost import ROWS_A_COLUMN, SAMPLE_SHARE, choose, curvature_sample, secant_sample
 from .factor import Factor
+from .row_products import ROUNDS, SETTLED, RowProducts
 from .secant import SecantStep
 from .step import Step
 
@@ -101,6 +102,8 @@ class DualStep(Step):
     With ``A = diag(sqrt c) D diag(r)``, of which only the rows with c > 0 matter::
 
         (I + A^T A)^-1 y = y - A^T (I + A A^T)^-1 A y
+
+    The rows' products are kept from step to step (row_products.py).
     """
 
     name = "newton-dual"
@@ -108,21 +111,27 @@ class DualStep(Step):
     def __init__(self):
         super().__init__()
         self.figures = {"linear": "dual", "inner": 0}
+        self.products = RowProducts()
 
     def direction(self, sweep, model, gap, goal):
         # flat rows of the inequality form and rows of no weight leave the system
         active = np.flatnonzero(model.hessian_weights)
         part = sweep if len(active) == sweep.n_samples else sweep.take(active)
-        self.pace.spent += sweep.work.dual * (len(active) / sweep.n_samples) ** 2
         weights = np.sqrt(model.hessian_weights[active])
-        factor = Factor(part.gram(model.root**2), weights, overwrite=True)
+        gram, exact, seconds = self.products.of(sweep, model.root, active)
+        factor = Factor(gram, weights, overwrite=True)
+        self.pace.spent += seconds + factor_time(len(active))
         right = -model.root * model.gamma
         p, bent, inner = right, np.zeros_like(right), np.zeros(len(active))
-        # The difference cancels where A A^T is large; a second round restores what it lost.
-        for _ in range(2):
-            inner = inner + factor.solve(weights * part.scores(model.root * p) - inner)
+        # The difference cancels where A A^T is large; a second round restores what it lost, and
+        # further ones what the products of a root near by lack.
+        for _ in range(2 if exact else ROUNDS):
+            change = factor.solve(weights * part.scores(model.root * p) - inner)
+            inner = inner + change
             bent = part.rmatvec(weights * inner)
             p = right - model.root * bent
+            if change @ change <= SETTLED**2 * (inner @ inner):
+                break
         return p, bent
 
 
@@ -161,6 +170,7 @@ class ConjugateGradientStep(Step):
         self.curvature = self.factor = self.factored = self.root = self.p = None
         self.spent, self.n_samples_taken = 0.0, 0
         self.chord, self.last_gap = False, np.inf
+        self.dual = DualStep()
 
     def direction(self, sweep, model, gap, goal):
         if self.level == "dual":
@@ -265,8 +275,7 @@ class ConjugateGradientStep(Step):
         self.factor, self.factored = Factor(self.curvature, root), root
 
     def _dual(self, sweep, model, gap, goal):
-        step = DualStep()
-        step.pace = self.pace
-        answer = step.direction(sweep, model, gap, goal)
+        self.dual.pace = self.pace
+        answer = self.dual.direction(sweep, model, gap, goal)
         self.figures = {"linear": "dual", "inner": self.figures.get("inner", 0)}
         return answer

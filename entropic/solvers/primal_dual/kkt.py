@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entropic.solvers.row_products import RowProducts
+
 from .system import NewtonSystem, step_to_boundary
 
 MAX_STEPS = 120
@@ -133,7 +135,7 @@ def solve_pair(sweep, box, *, tol, goal_norm=np.inf, max_iter=MAX_STEPS, start=N
     """
     goal, pair, length = tol * sweep.total_weight, start or _start(sweep, box), 0.0
     carried = checked = None  # the best pairs as they are carried along, and as recomputed
-    mark, waited, n_checks = pair.gap, 0, 0
+    mark, waited, n_checks, products = pair.gap, 0, 0, RowProducts()
 
     def better(one, other):
         return one if other is None or rank(one) < rank(other) else other
@@ -148,12 +150,14 @@ def solve_pair(sweep, box, *, tol, goal_norm=np.inf, max_iter=MAX_STEPS, start=N
         carried = better(pair, carried)
         if (watch is not None and watch(pair, length)) or n_iter == max_iter or waited > PATIENCE:
             break
-        moved = None if reached(pair) else _step(sweep, box, pair)
+        moved = None if reached(pair) else _step(sweep, box, pair, products)
         if moved is None:
             # with the dual residual that rounding has left on the way there may be more to do
             pair, n_checks = _recomputed(sweep, box, carried), n_checks + 1
             carried, checked = None, better(pair, checked)
-            if reached(pair) or n_checks == CHECKS or (moved := _step(sweep, box, pair)) is None:
+            if reached(pair) or n_checks == CHECKS:
+                return checked
+            if (moved := _step(sweep, box, pair, products)) is None:
                 return checked
         pair, length = moved
         waited += 1
@@ -180,7 +184,7 @@ def _start(sweep, box):
     return pair_at(sweep, box, state, x, surplus, dual_residual)
 
 
-def _step(sweep, box, pair):
+def _step(sweep, box, pair, products):
     """A step whose length lowers the local norm of what is unsatisfied, or None."""
     x, surplus = pair.scaled_multipliers, pair.surplus
     slack = sweep.target.loss.slack
@@ -188,12 +192,12 @@ def _step(sweep, box, pair):
     stiffness = pair.margins + max(slack, PROXIMAL)
     allowed, length, surplus_move = 0.0, 1.0, 0.0
     if surplus is None:
-        system = NewtonSystem(sweep, root, stiffness)
+        system = NewtonSystem(sweep, root, stiffness, products)
         slope, _, x_move = system.solve(pair.dual_residual, pair.primal_residual)
     else:
         weights = np.broadcast_to(sweep.target.weights, x.shape)
         share = weights / weights.sum()
-        system = NewtonSystem(sweep, root, stiffness + surplus / x)
+        system = NewtonSystem(sweep, root, stiffness + surplus / x, products)
 
         def direction(product):
             residual = pair.primal_residual + product / x

@@ -13,6 +13,7 @@ from entropic.rows.memory import memory_limit
 from entropic.solvers.cost import choose
 from entropic.solvers.factor import Factor
 from entropic.solvers.outcome import norm
+from entropic.solvers.row_products import ROUNDS, SETTLED
 
 # A solution that leaves more than this of its right-hand side is none.
 LOST = 1e-3
@@ -37,9 +38,11 @@ class NewtonSystem:
         ``R = sqrt(S)``, the root of the inverse Hessian of the coefficients' part.
     stiffness : array of shape (n_samples,)
         ``b + slack``, and what a barrier adds to it.
+    products : RowProducts or None
+        Kept from one system to the next.
     """
 
-    def __init__(self, sweep, root, stiffness):
+    def __init__(self, sweep, root, stiffness, products=None):
         self.sweep, self.root, self.stiffness = sweep, root, stiffness
         self.weights = np.broadcast_to(sweep.target.weights, stiffness.shape)
         self.hessian_weights = self.weights / stiffness
@@ -48,7 +51,10 @@ class NewtonSystem:
         else:
             self.curvature = None
             self.sample_root = sweep.target.sign * np.sqrt(self.hessian_weights)
-            gram = sweep.gram(root**2)
+            if products is None:
+                gram, self.exact = sweep.gram(root**2), True
+            else:
+                gram, self.exact, _ = products.of(sweep, root)
             self.factor = Factor(gram, np.abs(self.sample_root), overwrite=True)
 
     def _factor_features(self):
@@ -81,8 +87,11 @@ class NewtonSystem:
         forward, multipliers = self.sweep.matvec_signed, np.zeros(len(primal_residual))
         left = primal_residual - forward(self.root**2 * dual_residual)
         wanted = norm(left)
-        # the second round restores what cancellation has lost in the first
-        for _ in range(2):
+        # the second round restores what cancellation has lost in the first, and further ones what
+        # the products of a root near by lack
+        for number in range(2 if self.exact else ROUNDS):
+            if number >= 2 and norm(left) <= SETTLED * wanted:
+                break
             inner = self.factor.solve(self.sample_root * left)
             multipliers = multipliers - self.sample_root * inner
             slope = self.sweep.rmatvec_signed(multipliers) - dual_residual
