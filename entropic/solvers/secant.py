@@ -21,7 +21,7 @@ CLOSE = 1e-6
 NEARER = 30
 # Steps after which that is made in any case, where it is affordable; what two steps may leave of
 # the gap where it is, and where conjugate gradients come next.
-MOST_STEPS, LEFT, LEFT_TO_CG = 9, 0.1, 0.5
+MOST_STEPS, LEFT, LEFT_TO_CG = 9, 0.3, 0.5
 # A factor serves while the roots of the box's inverse Hessian are within these ratios of its own.
 NARROWER, WIDER = 0.5, 2.0
 # Pairs are left out where s and y, which convexity keeps within a right angle, are nearer to it.
