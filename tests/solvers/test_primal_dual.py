@@ -4,7 +4,7 @@ import certificate
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from entropic.features.design import Design
@@ -93,6 +93,21 @@ def test_a_pair_takes_over_where_rows_crowd_at_the_kink():
     alone = newton(sweep, box, choose_step(sweep), tol=1e-10, max_iter=200)
     assert sweep.reads.count - before > 5 * found.n_sweeps
     assert_allclose(found.coef, box.coef(alone.state), atol=1e-6)
+
+
+def test_a_pair_tells_which_rows_are_beyond_the_kink():
+    """On these depends what rows would score without themselves; the goal alone hides them."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_t(3, size=(200, 100))
+    truth = X @ rng.normal(size=100) / 10 + rng.logistic(size=200) > 0
+    y = np.where(truth, 1, -1)
+    sweep = Sweep(Design(rows_of(X)), Target.of(Loss(0.1, True), y, np.ones(200)))
+    box = Box(np.full(100, -100.0), np.full(100, 100.0))
+    found, best = (minimise(sweep, box, tol=tol) for tol in (1e-8, 1e-15))
+    assert found.status == "converged" and found.history["linear"][-1] == "pair"
+    beyond, truly = (each.evaluation.functional_margins >= 1 for each in (found, best))
+    assert 20 < np.sum(truly) < 180
+    assert_array_equal(beyond, truly)
 
 
 def test_the_pace_of_steps():

@@ -30,7 +30,7 @@ TO_THE_BOUNDARY = 0.99
 HALVINGS = 40
 LEAST = 1e-150  # of what is kept positive, so that quotients of two stay in range
 CHECKS = 3  # of the dual residual, each followed by further steps where it is too large
-PATIENCE = 80  # steps in which the gap has not halved
+PATIENCE, SHORT = 80, 3  # steps in which the gap has not halved; at the goal
 # Of a gap from which a pair starts: the part that its products are; steps of Newton for that.
 BARRIER, CENTRING = 0.1, 6
 
@@ -111,7 +111,9 @@ def pair_near(sweep, box, ending):
     return pair_at(sweep, box, ending.state, x, np.maximum(mu / x, LEAST), residual)
 
 
-def solve_pair(sweep, box, *, tol, goal_norm=np.inf, max_iter=MAX_STEPS, start=None, watch=None):
+def solve_pair(
+    sweep, box, *, tol, sharp=1.0, goal_norm=np.inf, max_iter=MAX_STEPS, start=None, watch=None
+):
     """Find coefficients and multipliers to a gap of ``tol`` a unit of weight, or near it.
 
     Parameters
@@ -120,6 +122,8 @@ def solve_pair(sweep, box, *, tol, goal_norm=np.inf, max_iter=MAX_STEPS, start=N
         Rows in memory; with slack or, where some coefficients separate the samples, without.
     box : Box
     tol : float
+    sharp : float
+        Part of the goal that the gap is still to fall to, as long as a few steps halve it.
     goal_norm : float
         Of the primal residual, where it must be as small as that too.
     max_iter : int
@@ -146,11 +150,14 @@ def solve_pair(sweep, box, *, tol, goal_norm=np.inf, max_iter=MAX_STEPS, start=N
     def reached(pair):
         return pair.gap <= goal and pair.norm <= goal_norm
 
+    def enough(pair):
+        return reached(pair) and (pair.gap <= sharp * goal or waited >= SHORT)
+
     for n_iter in range(max_iter + 1):
         carried = better(pair, carried)
         if (watch is not None and watch(pair, length)) or n_iter == max_iter or waited > PATIENCE:
             break
-        moved = None if reached(pair) else _step(sweep, box, pair, products)
+        moved = None if enough(pair) else _step(sweep, box, pair, products)
         if moved is None:
             # with the dual residual that rounding has left on the way there may be more to do
             pair, n_checks = _recomputed(sweep, box, carried), n_checks + 1
