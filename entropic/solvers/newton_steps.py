@@ -107,6 +107,7 @@ class DualStep(Step):
     """
 
     name = "newton-dual"
+    polishes = True
 
     def __init__(self):
         super().__init__()
@@ -157,6 +158,8 @@ class ConjugateGradientStep(Step):
     """
 
     name = "newton-cg"
+    # with rows' products at hand a step is a factor of few rows, and tells which are beyond a kink
+    polishes = property(lambda self: self.level == "dual")
 
     def __init__(self, work, factor):
         super().__init__()

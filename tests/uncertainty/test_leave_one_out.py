@@ -140,6 +140,21 @@ def test_a_refit_scales_its_columns_anew(monkeypatch, degree):
     assert deviation(plain[chosen], np.array(refitted), trained)[1] > 0.2
 
 
+@pytest.mark.parametrize("slack", [0.1, 10.0])
+@pytest.mark.parametrize(
+    "shape, degree, seed", [((300, 600), 1, 1), ((300, 600), 1, 3), ((200, 40), 2, 3)]
+)
+def test_the_usual_goal_is_near_enough_for_wide_data(shape, degree, seed, slack):
+    """A fit at the usual goal tells which rows are beyond the kink as one near rounding does."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=shape)
+    y = X[:, :3].sum(axis=1) + rng.normal(size=len(X)) > 0
+    settings = dict(degree=degree, slack=slack)
+    usual = EntropicClassifier(**settings).fit(X, y).loo_decision_
+    near = EntropicClassifier(**settings, tol=1e-14).fit(X, y).loo_decision_
+    assert_allclose(usual, near, rtol=0, atol=1e-4 * np.std(near))
+
+
 def test_the_projected_estimate_is_close(monkeypatch):
     sweep, box, outcome = problem(n=4000, p=12)
     exact = influence(sweep, box, outcome).shift()
