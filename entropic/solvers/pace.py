@@ -41,10 +41,12 @@ class Pace:
         """
         if len(self.points) <= LAST:
             return unknown
-        (first, then), (gap, now) = self.points[0], self.points[-1]
+        gap, now = self.points[-1]
         if gap <= max(goal, LEAST):
             return 0.0
-        if not gap < first:
-            return math.inf
-        rest, gained = math.log(gap / max(goal, LEAST)), math.log(first / gap)
-        return (now - then) * rest / gained
+        # at the pace of all of them, or that of the last, where steps have just become fast
+        seconds_a_gain = min(
+            (now - then) / math.log(first / gap) if gap < first else math.inf
+            for first, then in (self.points[0], self.points[-2])
+        )
+        return seconds_a_gain * math.log(gap / max(goal, LEAST))

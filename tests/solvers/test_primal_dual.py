@@ -117,16 +117,18 @@ def test_the_pace_of_steps():
         assert not pace.outrun(1e-3, 1e-2)
         pace.spent = spent
         pace.see(gap)
-    assert pace.left(1e-2, 0.0) == pytest.approx(4.0)  # three powers of ten have taken four
+    # the last power of ten has taken one, and all three have taken four
+    assert pace.left(1e-2, 0.0) == pytest.approx(3.0)
     assert pace.left(10.0, 0.0) == 0
     assert pace.left(0.0, 0.0) > 100  # no goal
-    assert pace.outrun(1.9, 1e-2)
-    assert not pace.outrun(2.1, 1e-2)
+    assert pace.outrun(1.4, 1e-2)
+    assert not pace.outrun(1.6, 1e-2)
     for _ in range(4):
         assert not pace.outrun(20.0, 1e-2)  # hardly begun
+        pace.spent += 1
         pace.see(20.0)
     assert pace.left(1e-2, 0.0) == np.inf  # no progress
-    assert pace.outrun(7.9, 1e-2) and not pace.outrun(8.1, 1e-2)
+    assert pace.outrun(15.9, 1e-2) and not pace.outrun(16.1, 1e-2)
 
 
 @pytest.mark.parametrize("inequality", [False, True])
