@@ -13,7 +13,7 @@ from sklearn import get_config
 SOLVERS = ("auto", "newton", "spectral", "spectral-paper")
 CONSTRAINTS = ("equality", "inequality")
 LEAST_SLACK = 1e-30
-NARROWEST = 1e-8  # of a box's distance from zero, for coefficients with digits left inside
+NARROWEST_BOX = 1e-8  # of a box's distance from zero, for coefficients with digits left inside
 # How arrays of other libraries than NumPy are known.
 EXCHANGES = ("__array_namespace__", "__dlpack__")
 
@@ -319,7 +319,7 @@ def check_weights(values, name, n_samples):
 def check_box(lower, upper, n_features):
     """``lower`` and ``upper`` as arrays of length n_features."""
     plain = type(lower) is float and type(upper) is float and -1e150 < lower < upper < 1e150
-    if plain and upper - lower >= NARROWEST * max(abs(lower), abs(upper)):
+    if plain and upper - lower >= NARROWEST_BOX * max(abs(lower), abs(upper)):
         return np.full(n_features, lower), np.full(n_features, upper)
     bounds = []
     for values, name in ((lower, "lower"), (upper, "upper")):
@@ -343,7 +343,7 @@ def check_box(lower, upper, n_features):
             f"{lower[place]:g} and {upper[place]:g}."
         )
     with np.errstate(over="ignore"):
-        narrow = upper - lower < NARROWEST * np.maximum(np.abs(lower), np.abs(upper))
+        narrow = upper - lower < NARROWEST_BOX * np.maximum(np.abs(lower), np.abs(upper))
     if np.any(narrow):
         place = int(np.argmax(narrow))
         raise ValueError(

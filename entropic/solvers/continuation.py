@@ -23,9 +23,9 @@ from .secant import SecantStep
 
 STEPS = 400
 PAIR_STEPS, PAIR_CALLS = 12, 5e-4  # that a pair usually takes; seconds of a step's many calls
-# Of its goal, where the constraint is an inequality: at the goal itself a pair leaves open which of
-# the rows near the kink are beyond it, and so what these would score without themselves.
-SHARP = 1e-5
+# Of its goal, where the constraint is an inequality: at the goal itself a pair has not identified
+# which of the rows near the kink are beyond it, and so what these would score without themselves.
+IDENTIFIED = 1e-5
 EASY_SLACK = 1e-2
 NEAR_SLACK = 1e-4  # easy down to here where a solution near by is known
 START_SLACK = 0.1
@@ -182,7 +182,7 @@ class Path:
             stage,
             self.box,
             tol=0.1 * self.tol,
-            sharp=SHARP if slack is None and loss.slack > 0 and loss.inequality else 1.0,
+            sharp=IDENTIFIED if slack is None and loss.slack > 0 and loss.inequality else 1.0,
             goal_norm=0.1 * self.judge.norm if slack is None else math.inf,
             max_iter=self.left if most is None else min(most, self.left),
             start=start,

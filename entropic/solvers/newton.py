@@ -29,7 +29,7 @@ FARTHEST = 2.0  # a move of the state by secant steps
 DISAPPOINTING = 0.07  # of what a start has gained
 WORTH_KEEPING = 3e-4  # seconds of a curvature: quicker ones are made anew, at the solution itself
 QUICK = 2e-3  # seconds of a step: of quicker ones the interpreter's part is worth saving
-SHARP = 1e-8  # of the goal: a gap that one step more would not improve on
+POLISHED = 1e-8  # of the goal: a gap that one step more would not improve on
 MOST_POLISHES = 2  # steps at the goal: the first all but squares the gap, mostly
 
 
@@ -89,7 +89,7 @@ def newton(
     while not progress.stopped:
         near = at.gap <= search.goal
         # At the goal one step more all but squares the gap, for a read.
-        sharp = at.gap <= SHARP * search.goal or not step.polishes
+        sharp = at.gap <= POLISHED * search.goal or not step.polishes
         if near and (n_polished == MOST_POLISHES or sharp or n_iter >= max_iter):
             at = search.with_samples(at)
             certificate = goal and goal.certify(at.state, at.evaluation)
@@ -200,7 +200,7 @@ class _Search:
         eager = self.step.needs_curvature and (self.quick or not self.in_memory)
         box = self.box
         kept = self.in_memory and self.step.keeps
-        self.pace.spent += self.sweep.work.sweep
+        self.pace.spend(self.sweep.work, reads=1)
         evaluation = self.sweep.evaluate(box.coef(state), eager, kept)
         gamma = box.slope(state) + evaluation.gradient
         gap = box.gap(state, -evaluation.gradient)
@@ -213,14 +213,13 @@ class _Search:
         need no decision are then made without it.
         """
         if self.quick and promised is None:
-            sharp = self.goal * (SHARP if self.step.polishes else 1)
+            sharp = self.goal * (POLISHED if self.step.polishes else 1)
             rules = self.goal, sharp, ARMIJO, PROMISED, max_iter
 
-            read, factor = self.sweep.work.sweep, self.sweep.work.cholesky
-
             def told(gap, objective, length=0.0, *figures):
-                halvings = -math.log2(length) if length else 0.0
-                self.pace.spent += (1 + halvings) * read + (factor if length else 0.0)
+                # a step of half the length, or a quarter, has taken one read more, or two
+                reads = 1 - math.log2(length or 1.0)
+                self.pace.spend(self.sweep.work, reads, factors=length > 0)
                 return progress.told(gap, objective, length, *figures) or self.outrun()
 
             found = self.sweep.newton_steps(self.box, state, rules, told)

@@ -74,7 +74,7 @@ class CholeskyStep(Step):
             self.curvature, self.weights = model.curvature, model.hessian_weights
             if self.curvature is None:
                 self.curvature = sweep.curvature(model.hessian_weights)
-            self.pace.spent += sweep.work.cholesky
+            self.pace.spend(sweep.work, factors=1)
         self.figures = {"linear": "chord" if known else "cholesky", "inner": 0}
         p = Factor(self.curvature, model.root).solve(-model.root * model.gamma)
         return p, self.curvature @ (model.root * p)
@@ -240,7 +240,7 @@ class ConjugateGradientStep(Step):
     def _count(self):
         """One iteration more."""
         self.spent += self.work.sweep
-        self.pace.spent += self.work.sweep
+        self.pace.spend(self.work, reads=1)
         self.figures["inner"] += 1
 
     def _precondition(self, residual):

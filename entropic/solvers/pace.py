@@ -26,6 +26,10 @@ class Pace:
         self.spent = 0.0
         self.points = deque(maxlen=LAST + 1)
 
+    def spend(self, work, reads=0, factors=0):
+        """Count reads of all rows, and factors of the features' matrix with its curvature."""
+        self.spent += reads * work.sweep + factors * work.cholesky
+
     def see(self, gap):
         """Be told of the gap from which the next step leads; only the least so far counts."""
         self.points.append((min(gap, self.points[-1][0] if self.points else gap), self.spent))

@@ -27,7 +27,7 @@ from entropic.kernels.backend import sweeps
 
 # Below this part of the typical shift, the effect is left out.
 NEGLIGIBLE = 0.01
-NARROWEST = 1e-150  # root: its square, and the inverse of that, are numbers
+LEAST_ROOT = 1e-150  # its square, and the inverse of that, are numbers
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def rescaling(sweep, box, state, root, inverse_root, typical):
         None where the scaling does not depend on the rows, has no constant to take up a change
         of means, or does not matter: as in a box so narrow that no coefficient moves in it.
     """
-    if not depends_on_rows(sweep) or np.min(root) < NARROWEST:
+    if not depends_on_rows(sweep) or np.min(root) < LEAST_ROOT:
         return None
     slope, hessian, coef = box.slope(state), 1 / root**2, box.coef(state)
     stretch = slope + coef * hessian
