@@ -75,6 +75,13 @@ def pair_time(sweep):
     return PAIR_STEPS * (min(work.cholesky, work.dual) + 4 * work.sweep + PAIR_CALLS)
 
 
+def told_after(n_before, callback):
+    """The callback, told of so many steps more."""
+    return callback and (
+        lambda figures: callback({**figures, "iteration": figures["iteration"] + n_before})
+    )
+
+
 def start_of_sample(sweep, box, n_rows):
     """The solution of a sample of rows, to start from.
 
@@ -103,10 +110,16 @@ class Path:
 
     def __init__(self, sweep, box, tol, max_iter, callback, goal):
         self.sweep, self.box, self.tol = sweep, box, tol
-        self.max_iter, self.callback, self.goal = max_iter or STEPS, callback, goal
+        self.max_iter, self.goal = max_iter or STEPS, goal
         self.judge = goal or Goal(sweep, box, tol)
-        self.n_iter, self.interrupted = 0, False
+        self.n_iter, self.callback, self.interrupted = 0, callback, False
         self.history = new_history()
+
+    def told(self, figures):
+        """Whether the callback, told of a step, has asked to stop, of this stage or one before."""
+        if self.callback is not None and not self.interrupted:
+            self.interrupted = bool(self.callback(figures))
+        return self.interrupted
 
     @property
     def left(self):
@@ -131,14 +144,13 @@ class Path:
             max_iter=self.left if max_iter is None else min(max_iter, self.left),
             start=start,
             promised=promised,
-            callback=self.callback,
+            callback=self.told,
             goal=self.goal if stage is None else None,
             rival=rival,
             n_before=self.n_iter,
             history=self.history,
         )
         self.n_iter = ending.n_iter
-        self.interrupted |= ending.stopped is Status.INTERRUPTED
         return ending
 
     def down(self, slack, state):
@@ -174,9 +186,8 @@ class Path:
             for name, values in self.history.items():
                 values.append(figures[name])
             self.n_iter, seen[0] = before + seen[0], seen[0] + 1
-            if self.callback is not None and self.callback({"iteration": self.n_iter, **figures}):
-                self.interrupted = True
-            return self.interrupted or (until is not None and until(pair))
+            asked = self.told({"iteration": self.n_iter, **figures})
+            return asked or (until is not None and until(pair))
 
         return solve_pair(
             stage,
@@ -209,13 +220,14 @@ class Path:
             self.history,
             x,
         )
-        ending = replace(ending, certificate=self._certificate(ending))
-        if ending.certificate.reached:
-            return replace(ending, stopped=Status.CONVERGED)
-        if self.exhausted:
-            stopped = Status.INTERRUPTED if self.interrupted else Status.MAX_ITER
-            return replace(ending, stopped=stopped)
-        return ending
+        certificate, stopped = self._certificate(ending), Status.PRECISION
+        if self.interrupted:
+            stopped = Status.INTERRUPTED
+        elif certificate.reached:
+            stopped = Status.CONVERGED
+        elif self.left == 0:
+            stopped = Status.MAX_ITER
+        return replace(ending, stopped=stopped, certificate=certificate)
 
     def better(self, one, other):
         """The ending that proves more, told of all steps so far."""

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from .certificate import TINY, bracket_margin, no_margin, proven_bound
-from .continuation import TINY_SLACK, Path, solve_with_slack
+from .continuation import TINY_SLACK, Path, solve_with_slack, told_after
 from .outcome import Status
 from .primal_dual.system import NewtonSystem, factor_fits
 
@@ -140,10 +140,9 @@ def _proximal(path, state):
             tol=0.1 * path.tol,
             max_iter=path.left,
             start=state,
-            callback=path.callback,
+            callback=told_after(path.n_iter, path.told),
         )
         path.n_iter += reached.n_iter
-        path.interrupted |= reached.stopped is Status.INTERRUPTED
         for name, values in path.history.items():
             values.extend(reached.history[name])
         state, x = reached.state, 0.0 - reached.evaluation.log_margins

@@ -16,7 +16,7 @@ from entropic.kernels import backend
 from entropic.kernels.numpy_spectral import FIGURES, Rule
 
 from .certificate import bracket_margin
-from .continuation import TINY_SLACK
+from .continuation import TINY_SLACK, told_after
 from .ending import Ending
 from .exact import solve_exact
 from .outcome import Status
@@ -86,6 +86,7 @@ def spectral(sweep, box, *, solver, goal, tol, max_iter=None, start=None, callba
     separated = np.min(ending.evaluation.functional_margins[sweep.counted]) > 0
     interrupted = ending.stopped is Status.INTERRUPTED
     if not (separated or interrupted) and bracket_margin(sweep, box).separable is False:
+        callback = told_after(ending.n_iter, callback)
         kept = solve_exact(sweep, box, goal=goal, tol=tol, callback=callback)
         return replace(kept, n_iter=kept.n_iter + ending.n_iter)
     if ending.stopped is Status.MAX_ITER and ending.n_iter < steps:

@@ -65,3 +65,31 @@ def test_all_stages_share_one_budget_and_one_callback(slack, most):
     steps = [figures["iteration"] for figures in seen]
     assert steps == sorted(steps) and steps[-1] <= most
     assert outcome.converged or outcome.status is Status.MAX_ITER
+
+
+@pytest.mark.parametrize("inequality", [False, True])
+@pytest.mark.parametrize("separable", [False, True])
+@pytest.mark.parametrize("slack", [0.0, 1e-6, 1e-3, 0.1])
+@pytest.mark.parametrize("way", ["pair", "newton", "spectral"])
+def test_a_stop_is_heeded_at_once_at_every_step(way, slack, separable, inequality, monkeypatch):
+    """Also by the stages that would follow, and where the step has reached the goal."""
+    if way == "newton":
+        for module in (continuation, exact):
+            monkeypatch.setattr(module, "factor_fits", lambda sweep: False)
+
+    def run(stop):
+        seen = []
+        outcome = minimise(
+            *problem(slack, inequality, separable),
+            solver="spectral" if way == "spectral" else "auto",
+            callback=lambda figures: seen.append(figures["iteration"]) or len(seen) == stop,
+        )
+        assert seen == sorted(seen) and seen[-1] == outcome.n_iter
+        return len(seen), outcome.status
+
+    whole, status = run(None)
+    assert status in ("converged", "not_separable")
+    stops = range(1, whole + 1)
+    if way == "spectral":  # and where a pair follows, in its steps
+        stops = [1, whole // 2, whole - 9, whole - 1, whole]
+    assert [run(stop) for stop in stops] == [(stop, "interrupted") for stop in stops]
