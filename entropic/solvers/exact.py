@@ -27,7 +27,7 @@ SMALL_SLACK, MOST_SMALL = 1e-4, 15  # on the way to a tiny slack, and steps ther
 FLOOR = 1e-8  # of the largest multiplier: less moves with the least of the others
 FREE = 1e8  # of the box in units of the margins: so far a projection leaves coefficients alone
 ROUNDS = 12
-LEAST_SLACK = 1e-11
+LEAST_PROXIMAL = 1e-11
 
 
 def solve_exact(sweep, box, *, goal, tol, max_iter=None, start=None, callback=None):
@@ -154,5 +154,5 @@ def _proximal(path, state):
             proof = _proof(path)
             if proof:
                 return replace(best, **proof)
-        slack = max(0.1 * slack, LEAST_SLACK)
+        slack = max(0.1 * slack, LEAST_PROXIMAL)
     return best
