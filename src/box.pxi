@@ -18,10 +18,6 @@ cdef extern from "box.h" nogil:
     double c_gap "IN_USE(box_gap)"(const c_box *p, const double *state, const double *tau)
 
 
-cdef const double *address(const double[::1] array) noexcept nogil:
-    return &array[0] if array is not None and array.shape[0] > 0 else NULL
-
-
 cdef class BoxView:
     """Where the numbers of a box lie; keeps the arrays alive."""
 
