@@ -95,7 +95,7 @@ def start_of_sample(sweep, box, n_rows):
     share = part.total_weight / sweep.total_weight
     small = box.with_entropy_weight(box.entropy_weight * share)
     tol = BEGUN * sweep.n_features / n_rows
-    found = newton(part, small, CholeskyStep(polishes=False), tol=tol, max_iter=STAGE_STEPS)
+    found = newton(part, small, CholeskyStep(), tol=tol, max_iter=STAGE_STEPS, polish=False)
     return found.state, found.history["objective"][-1] / share
 
 
@@ -147,6 +147,7 @@ class Path:
             callback=self.told,
             goal=self.goal if stage is None else None,
             rival=rival,
+            polish=stage is None,
             n_before=self.n_iter,
             history=self.history,
         )

@@ -16,6 +16,7 @@ import numpy as np
 from entropic.rows.sweep import Evaluation
 
 from .ending import Ending
+from .kink import matter, passing_matters
 from .newton_steps import CholeskyStep
 from .outcome import Status
 from .pace import Pace
@@ -31,6 +32,7 @@ WORTH_KEEPING = 3e-4  # seconds of a curvature: quicker ones are made anew, at t
 QUICK = 2e-3  # seconds of a step: of quicker ones the interpreter's part is worth saving
 POLISHED = 1e-8  # of the goal: a gap that one step more would not improve on
 MOST_POLISHES = 2  # steps at the goal: the first all but squares the gap, mostly
+MOST_SETTLING = 12  # steps there until no rows pass the kink
 
 
 def newton(
@@ -45,6 +47,7 @@ def newton(
     callback=None,
     goal=None,
     rival=np.inf,
+    polish=True,
     n_before=0,
     history=None,
 ):
@@ -70,6 +73,8 @@ def newton(
     rival : float
         Seconds, by the estimates of rows/work.py, that another method would take from here. Where
         at the pace of the last steps the rest takes longer, Newton's method stops (MAX_ITER).
+    polish : bool
+        Whether steps are made at the goal, so that the solution is far nearer than it asks.
     n_before, history : int, dict of lists or None
         Steps already made by other stages, and what they have recorded; added to.
 
@@ -80,19 +85,18 @@ def newton(
         ("secant", "cholesky", "dual", "cg" or "chord": how its direction was found) and "inner"
         (the iterations of conjugate gradients in it).
     """
-    search = _Search(sweep, box, step, tol * sweep.total_weight, rival)
+    search = _Search(sweep, box, step, tol * sweep.total_weight, rival, polish)
     state = np.zeros(sweep.n_features) if start is None else np.array(start, dtype=np.float64)
     history = new_history() if history is None else history
     progress = _Progress(history, callback, n_before, search.pace)
     at, n_iter, n_polished = search.begin(state, promised, max_iter, progress)
-    stopped, certificate = None, None
+    # At the goal a step may lead off it, to where the right rows are beyond the kink.
+    best, stopped, certificate = at, None, None
     while not progress.stopped:
-        near = at.gap <= search.goal
-        # At the goal one step more all but squares the gap, for a read.
-        sharp = at.gap <= POLISHED * search.goal or not step.polishes
-        if near and (n_polished == MOST_POLISHES or sharp or n_iter >= max_iter):
-            at = search.with_samples(at)
-            certificate = goal and goal.certify(at.state, at.evaluation)
+        near = best.gap <= search.goal
+        if near and (n_iter >= max_iter or search.enough(best, n_polished)):
+            best = search.with_samples(best)
+            certificate = goal and goal.certify(best.state, best.evaluation)
             if certificate is None or certificate.reached:
                 stopped = Status.CONVERGED
                 break
@@ -101,22 +105,23 @@ def newton(
             break
         following, length = search.advance(at)
         if following is None:
-            at = search.with_samples(at)
-            certificate = goal and goal.certify(at.state, at.evaluation)
+            best = search.with_samples(best)
+            certificate = goal and goal.certify(best.state, best.evaluation)
             reached = near if certificate is None else certificate.reached
             stopped = Status.CONVERGED if reached else Status.PRECISION
             break
-        certificate = None
-        n_polished, n_iter = n_polished + 1 if near else 0, n_iter + 1
-        # near the goal only a smaller gap is progress
-        at = following if not (near and following.gap > at.gap) else at
+        n_polished, n_iter = n_polished + near, n_iter + 1
+        search.unsettled = search.passes_kink(at, following)
+        at = following
+        if not near or at.gap <= best.gap:
+            best, certificate = at, None
         progress.told(at.gap, at.objective, length, **step.figures)
-    evaluation = search.with_samples(at).evaluation
+    evaluation = search.with_samples(best).evaluation
     if evaluation.curvature is None and sweep.work.curvature > WORTH_KEEPING:
         found = step.curvature_at(sweep, evaluation.hessian_weights)
         evaluation = replace(evaluation, curvature=found)
     return Ending(
-        at.state,
+        best.state,
         evaluation,
         stopped or Status.INTERRUPTED,
         step.name,
@@ -183,13 +188,15 @@ class Point:
 class _Search:
     """How one point leads to the next."""
 
-    def __init__(self, sweep, box, step, goal, rival):
+    def __init__(self, sweep, box, step, goal, rival, polish):
         self.sweep, self.box, self.step, self.goal = sweep, box, step, goal
-        self.rival = rival
+        self.rival, self.polish = rival, polish
         self.pace, self.inequality = Pace(), sweep.target.loss.inequality
         self.in_memory = sweep.work.random_access
         quick = self.in_memory and sweep.work.sweep + sweep.work.cholesky <= QUICK
         self.quick = quick and isinstance(step, CholeskyStep)
+        self.wide = self.in_memory and matter(1, sweep.n_features, sweep.n_samples)
+        self.unsettled = False  # whether the last step has taken rows over the kink, and it matters
 
     def point(self, state):
         """The point of a state, with the samples' arrays where there is memory and use for them.
@@ -213,7 +220,7 @@ class _Search:
         need no decision are then made without it.
         """
         if self.quick and promised is None:
-            sharp = self.goal * (POLISHED if self.step.polishes else 1)
+            sharp = self.goal * (POLISHED if self.polish else 1)
             rules = self.goal, sharp, ARMIJO, PROMISED, max_iter
 
             def told(gap, objective, length=0.0, *figures):
@@ -234,6 +241,23 @@ class _Search:
                 at = self.point(np.zeros(self.sweep.n_features))
         progress.told(at.gap, at.objective)
         return at, 0, 0
+
+    def enough(self, at, n_polished):
+        """Whether no further step is worth its while at a point within the goal.
+
+        A step there all but squares the gap, for a read. Where few rows bear on each coefficient
+        the gap says little of left-out scores as long as rows still pass the kink.
+        """
+        most = MOST_POLISHES if self.step.polishes else int(self.wide)
+        most = MOST_SETTLING if self.unsettled else most
+        return n_polished >= most or at.gap <= POLISHED * self.goal or not self.polish
+
+    def passes_kink(self, at, following):
+        """Whether rows pass the kink between two points, and so many that it matters."""
+        before, after = at.evaluation.hessian_weights, following.evaluation.hessian_weights
+        if not (self.inequality and self.in_memory) or before is None or after is None:
+            return False
+        return passing_matters(before, after, self.sweep.n_features)
 
     def outrun(self):
         """Whether the other method that there may be is the better choice from here."""

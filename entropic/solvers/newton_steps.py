@@ -25,6 +25,8 @@ SAME, FEW = 1e-4, 0.05
 # any factor will go on for longer. A later one, of the curvature as it has changed since, saves
 # few iterations; the sweeps before each must have cost this many times those before the last.
 FIRST_SAMPLE, LATER_SAMPLES = 0.5, 4.0
+# Part of the gap that conjugate gradients leave at the goal.
+LEFT_AT_GOAL = 1e-4
 # Iterations of conjugate gradients in one step, so that no step goes long without a word.
 MOST_INNER = 1000
 
@@ -59,11 +61,10 @@ class CholeskyStep(Step):
     """
 
     name = "newton-cholesky"
-    needs_curvature = True
+    needs_curvature = polishes = True
 
-    def __init__(self, polishes=True):
+    def __init__(self):
         super().__init__()
-        self.polishes = polishes
         self.curvature = self.weights = None
 
     def direction(self, sweep, model, gap, goal):
@@ -183,14 +184,17 @@ class ConjugateGradientStep(Step):
         if self.curvature is not None and self.factored is not root:
             self._factor(root)
         if self.chord:
-            self.chord = gap <= 0.1 * self.last_gap
+            self.chord = gap <= 0.1 * self.last_gap and gap > goal
         self.last_gap = gap
         if self.chord:
             self.figures["linear"] = "chord"
             p = self.factor.solve(right)
             return p, self.curvature @ (root * p)
         present = 0.5 * float(right @ right)
-        stop = max(present * 0.01 * np.sqrt(gap / sweep.total_weight), 0.3 * goal)
+        if gap > goal:
+            stop = max(present * 0.01 * np.sqrt(gap / sweep.total_weight), 0.3 * goal)
+        else:
+            stop = present * LEFT_AT_GOAL
         # Far out on the bounds the gap is more than the residual shows: something must be done.
         stop = min(stop, 0.1 * present)
         left, begun = self.pace.left(goal, np.inf), self.pace.spent

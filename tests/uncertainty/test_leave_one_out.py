@@ -6,6 +6,7 @@ import real_data
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from paper_sets import PAPER
+from sklearn.datasets import load_breast_cancer
 
 from entropic import EntropicClassifier
 from entropic.features.design import Design
@@ -150,6 +151,17 @@ def test_the_usual_goal_is_near_enough_for_wide_data(shape, degree, seed, slack)
     X = rng.normal(size=shape)
     y = X[:, :3].sum(axis=1) + rng.normal(size=len(X)) > 0
     settings = dict(degree=degree, slack=slack)
+    usual = EntropicClassifier(**settings).fit(X, y).loo_decision_
+    near = EntropicClassifier(**settings, tol=1e-14).fit(X, y).loo_decision_
+    assert_allclose(usual, near, rtol=0, atol=1e-4 * np.std(near))
+
+
+@pytest.mark.parametrize("bound", [2.0, 100.0])
+@pytest.mark.parametrize("slack", [0.1, 10.0])
+def test_the_usual_goal_is_near_enough_for_polynomials(slack, bound):
+    """So it does where the box is wide, and where directions come of conjugate gradients."""
+    X, y = load_breast_cancer(return_X_y=True)
+    settings = dict(degree=2, slack=slack, bound=bound)
     usual = EntropicClassifier(**settings).fit(X, y).loo_decision_
     near = EntropicClassifier(**settings, tol=1e-14).fit(X, y).loo_decision_
     assert_allclose(usual, near, rtol=0, atol=1e-4 * np.std(near))

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entropic.solvers.kink import open_sides_matter
 from entropic.solvers.row_products import RowProducts
 
 from .system import NewtonSystem, step_to_boundary
@@ -150,8 +151,14 @@ def solve_pair(
     def reached(pair):
         return pair.gap <= goal and pair.norm <= goal_norm
 
+    def settled(pair):
+        if pair.gap > sharp * goal or pair.surplus is None:
+            return pair.gap <= sharp * goal
+        x, surplus = (each[sweep.counted] for each in (pair.scaled_multipliers, pair.surplus))
+        return not open_sides_matter(x, surplus, sweep.n_features)
+
     def enough(pair):
-        return reached(pair) and (pair.gap <= sharp * goal or waited >= SHORT)
+        return reached(pair) and (settled(pair) or waited >= SHORT)
 
     for n_iter in range(max_iter + 1):
         carried = better(pair, carried)
