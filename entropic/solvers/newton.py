@@ -111,7 +111,8 @@ def newton(
             stopped = Status.CONVERGED if reached else Status.PRECISION
             break
         n_polished, n_iter = n_polished + near, n_iter + 1
-        search.unsettled = search.passes_kink(at, following)
+        if near or following.gap <= search.goal:
+            search.unsettled = search.passes_kink(at, following)
         at = following
         if not near or at.gap <= best.gap:
             best, certificate = at, None
