@@ -11,7 +11,7 @@ matter, and only to about a factor of two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -78,6 +78,12 @@ class Work:
             in_column = rows.entries_per_column().astype(np.float64)
         pairs, cross = (float(count @ (count + 1)) / 2 for count in (in_row, in_column))
         return cls(n_samples, n_features, int(entries), int(pairs), int(cross), True)
+
+    def part(self, n_samples):
+        """Sizes of so many of the rows."""
+        share = n_samples / max(1, self.n_samples)
+        sizes = dict(entries=int(share * self.entries), pairs=int(share * self.pairs))
+        return replace(self, n_samples=n_samples, cross=int(share**2 * self.cross), **sizes)
 
     @property
     def sweep(self):

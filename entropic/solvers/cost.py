@@ -75,9 +75,13 @@ def choose(work, limit=None):
     if not fitting:
         return "cg", None
     seconds, factor = min(fitting)
+    return (factor if is_cheap(work, seconds) else "cg"), factor
+
+
+def is_cheap(work, seconds):
+    """Whether a factor of so many seconds is so little that every step may take one."""
     factor_of_sweep = CHEAP_FACTOR if work.random_access else STREAMED_FACTOR * CHEAP_FACTOR
-    cheap = seconds <= max(factor_of_sweep * work.sweep, CHEAP_SECONDS)
-    return (factor if cheap else "cg"), factor
+    return seconds <= max(factor_of_sweep * work.sweep, CHEAP_SECONDS)
 
 
 def secant_sample(work, kind):

@@ -12,7 +12,7 @@ import numpy as np
 from entropic.kernels.backend import sweeps
 from entropic.rows.work import factor_time
 
-from .cost import ROWS_A_COLUMN, SAMPLE_SHARE, choose, curvature_sample, secant_sample
+from .cost import ROWS_A_COLUMN, SAMPLE_SHARE, choose, curvature_sample, is_cheap, secant_sample
 from .factor import Factor
 from .row_products import ROUNDS, SETTLED, RowProducts
 from .secant import SecantStep
@@ -148,7 +148,8 @@ class ConjugateGradientStep(Step):
     stays in use in later steps, with the current root r. A full factor at the present state
     solves the system outright; while it is so fresh that one iteration suffices, the step is a
     chord step, which takes the factor's answer unchecked and no sweep but the one that evaluates
-    it. The samples' M × M form has no use for a stale factor; once a step's iterations have cost
+    it. Where so few rows have a Hessian weight that a full factor is cheap, every step makes one.
+    The samples' M × M form has no use for a stale factor; once a step's iterations have cost
     more than it, it is used directly.
 
     Parameters
@@ -174,6 +175,7 @@ class ConjugateGradientStep(Step):
         self.curvature = self.factor = self.factored = self.root = self.p = None
         self.spent, self.n_samples_taken = 0.0, 0
         self.chord, self.last_gap = False, np.inf
+        self.active = work  # that of the rows with a Hessian weight: factors are made of these
         self.dual = DualStep()
 
     def direction(self, sweep, model, gap, goal):
@@ -181,15 +183,18 @@ class ConjugateGradientStep(Step):
             return self._dual(sweep, model, gap, goal)
         root, right = model.root, -model.root * model.gamma
         self.figures = {"linear": "cg", "inner": 0}
+        if self.work.random_access:
+            self.active = self.work.part(np.count_nonzero(model.hessian_weights))
+        self.chord = self.chord and goal < gap <= 0.1 * self.last_gap
+        self.last_gap = gap
+        may_factor = "cholesky" in self.levels and not self.chord
+        if may_factor and is_cheap(self.work, self._price("cholesky")):
+            self._make("cholesky", sweep, model)
+            return self._by_factor("cholesky", right)
         if self.curvature is not None and self.factored is not root:
             self._factor(root)
         if self.chord:
-            self.chord = gap <= 0.1 * self.last_gap and gap > goal
-        self.last_gap = gap
-        if self.chord:
-            self.figures["linear"] = "chord"
-            p = self.factor.solve(right)
-            return p, self.curvature @ (root * p)
+            return self._by_factor("chord", right)
         present = 0.5 * float(right @ right)
         if gap > goal:
             stop = max(present * 0.01 * np.sqrt(gap / sweep.total_weight), 0.3 * goal)
@@ -210,9 +215,7 @@ class ConjugateGradientStep(Step):
                 if level == "dual":
                     return self._dual(sweep, model, gap, goal)
                 if level == "cholesky":
-                    self.figures["linear"] = "cholesky"
-                    p = self.factor.solve(right)
-                    return p, self.curvature @ (root * p)
+                    return self._by_factor("cholesky", right)
                 z = self._precondition(residual)
                 search, slope = z, float(residual @ z)
             image_in_w = sweep.hessp(model.hessian_weights, root * search)
@@ -230,6 +233,12 @@ class ConjugateGradientStep(Step):
         self.chord = self.level == "cholesky" and self.figures["inner"] <= 1
         self.root, self.p = root, p
         return p, bent
+
+    def _by_factor(self, linear, right):
+        """The factor's answer, unchecked."""
+        self.figures["linear"] = linear
+        p = self.factor.solve(right)
+        return p, self.curvature @ (self.factored * p)
 
     def _begin(self, sweep, model, right):
         """Where iterations start: at the answer to another system of the same point, or at zero."""
@@ -256,7 +265,7 @@ class ConjugateGradientStep(Step):
             share = self.n_sampled / self.work.n_samples
             price = share * self.work.curvature + factor_time(self.work.n_features)
             return FIRST_SAMPLE * LATER_SAMPLES**self.n_samples_taken * price
-        return getattr(self.work, level)
+        return getattr(self.active, level)
 
     def _next_level(self, fresh, left):
         """The next level to make, if the sweeps so far have cost as much, and those left will."""

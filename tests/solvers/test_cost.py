@@ -84,6 +84,12 @@ def test_monomials_are_priced_as_numbers_that_no_sweep_waits_for():
     assert streamed.sweep < stored.sweep
 
 
+def test_a_part_of_the_rows_is_priced_as_so_many_rows():
+    part, alone = Work.dense(100_000, 100).part(2_000), Work.dense(2_000, 100)
+    for name in ("sweep", "curvature", "gram"):
+        assert getattr(part, name) == pytest.approx(getattr(alone, name), rel=1e-3)
+
+
 def test_each_sample_of_rows_must_be_earned_by_more_sweeps_than_the_last():
     step = ConjugateGradientStep(Work.dense(100_000, 1_000), "cholesky")
     first, all_rows = step._price("sample"), step._price("cholesky")

@@ -152,6 +152,21 @@ def test_sampled_and_stale_factors_serve_many_rows(inequality):
     assert abs(true_gap(X, y, sweep, box, state)) <= 1.1e-12 * sweep.total_weight
 
 
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_every_step_takes_a_factor_where_few_rows_are_before_the_kink(storage):
+    X, _ = data(storage, 8000, 200)
+    y = X[:, :4].sum(axis=1) > 4
+    sweep, box = problem(X, y, slack=10.0, inequality=True, upper=4.0, lower=-4.0)
+    step = ConjugateGradientStep(sweep.work, "cholesky")
+    assert step._price("cholesky") > 6 * sweep.work.sweep
+    state, report = run(sweep, box, step, tol=1e-12, max_iter=100)
+    assert report.stopped is Status.CONVERGED
+    assert np.mean(report.evaluation.hessian_weights > 0) < 0.3
+    last = report.history["linear"][-6:], report.history["inner"][-6:]
+    assert last == (["cholesky"] * 6, [0] * 6)
+    assert abs(true_gap(X, y, sweep, box, state)) <= 1.1e-12 * sweep.total_weight
+
+
 def test_chord_steps_cost_one_sweep_each():
     X, y = data("dense", 2000, 20)
     sweep, box = problem(X, y)
