@@ -134,6 +134,8 @@ def check(problem, outcome, tol):
         found = exact_distance(problem, coef, outcome.margins, multipliers)
     else:
         found = gap(problem, coef, multipliers)
+        value = float(primal(problem, coef))
+        assert abs(outcome.objective - value) <= 1e-9 * (1 + abs(value))
     rounding = 1e-13 * scale
     assert found >= -rounding
     assert found <= tol * total + rounding

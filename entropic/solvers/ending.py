@@ -300,13 +300,15 @@ def _joined(gap, more):
     return (math.sqrt(gap) + math.sqrt(more)) ** 2
 
 
-def conclude(goal, ending):
+def conclude(goal, ending, unit=1.0):
     """The outcome of a solver's ending: gap, status and message are decided here and only here.
 
     Parameters
     ----------
     goal : Goal
     ending : Ending
+    unit : float
+        Of all weights: the message is told in the caller's.
 
     Returns
     -------
@@ -332,9 +334,8 @@ def conclude(goal, ending):
         history["gap"][-1] = certificate.dual_gap
     if x is not None and goal.exact:
         evaluation = _at_the_limit(goal, evaluation, x)
-    figures = dict(
-        gap=certificate.dual_gap, goal=goal.gap, n_iter=ending.n_iter, bound=ending.margin_bound
-    )
+    figures = dict(gap=min(certificate.dual_gap * unit, LARGEST), goal=goal.gap * unit)
+    figures |= dict(n_iter=ending.n_iter, bound=ending.margin_bound)
     message = MESSAGES[status].format(**figures)
     if goal.exact and status is not Status.NOT_SEPARABLE:
         message += (

@@ -35,6 +35,7 @@ AIM = 0.9
 LEAST_ENTROPY = 1e-6  # of what tol allows a coefficient
 LARGEST = 1e10  # of an entry times a coefficient
 WIDEST = 2.0**100  # of a weight over another
+STRONGEST = 990  # of the entropy's weight in the unit of the samples': the exponent of two
 
 
 def solve(
@@ -148,12 +149,13 @@ def _minimise(sweep, box, solver, tol, max_iter, start, callback):
     is; that moves the objective by far less than ``tol``, and the gap reported is that of the
     problem as it was given (docs/mathematics.md, section 3.9).
     """
-    unit = math.ldexp(1.0, math.frexp(sweep.weight_range[1])[1] - 1)
+    _, exponent = math.frexp(sweep.weight_range[1])
+    _, of_entropy = math.frexp(box.entropy_weight)
+    unit = math.ldexp(1.0, max(exponent - 1, of_entropy - STRONGEST))
     part = sweep if unit == 1 else sweep.in_units(unit)
-    weight = min(box.entropy_weight / min(unit, 1.0), 1e300) / max(unit, 1.0)
-    given = box.with_entropy_weight(weight)
+    given = box.with_entropy_weight(max(box.entropy_weight / unit, 1e-300))
     least = LEAST_ENTROPY * tol * part.total_weight / part.n_features
-    raised = given.with_entropy_weight(max(weight, least))
+    raised = given.with_entropy_weight(max(given.entropy_weight, least))
     goal = Goal(part, given, tol)
     # the solvers aim a little below, to leave room for what rounding hides
     options = dict(goal=goal, tol=AIM * tol, max_iter=max_iter, start=start)
@@ -164,7 +166,7 @@ def _minimise(sweep, box, solver, tol, max_iter, start, callback):
         ending = solve_exact(part, raised, **options)
     else:
         ending = solve_with_slack(part, raised, **options)
-    return _given_back(conclude(goal, ending), unit)
+    return _given_back(conclude(goal, ending, unit), unit)
 
 
 def _in_units(callback, unit):
@@ -192,9 +194,9 @@ def _given_back(outcome, unit):
         unscaled = values is None or isinstance(values, Recomputed)
         return values if unscaled else np.clip(values * unit, -most, most)
 
-    for name in ("gap", "objective"):
-        outcome.history[name] = [value * unit for value in outcome.history[name]]
     with np.errstate(over="ignore"):
+        for name in ("gap", "objective"):
+            outcome.history[name] = [value * unit for value in outcome.history[name]]
         evaluation = replace(
             at,
             value=float(scaled(at.value)),

@@ -40,6 +40,8 @@ CASES = {
     "subnormal columns": (D * [1e-310, 1.0, 1e-320, 1.0], {}),
     "entries of a thousand": (D * 875, {}),
     "entries of a million": (D * 1e6, {}),
+    "columns far apart": (D * [1e9, 1e-150, 1.0, 1e-310], {}),
+    "weights far apart": (D, dict(weights=np.logspace(-3, 3, 30))),
     "weights of 1e-300": (D, dict(weights=full(1e-300))),
     "weights of 1e300": (D, dict(weights=full(1e300))),
     "weights and entropy of 1e300": (D, dict(weights=full(1e300), entropy_weight=1e300)),
@@ -52,6 +54,8 @@ CASES = {
     "offset far below": (D, dict(offset=-1e6)),
     "little entropy": (D, dict(entropy_weight=1e-9)),
     "no entropy to speak of": (D, dict(entropy_weight=1e-300)),
+    "far less entropy than weights": (D, dict(weights=full(1e300), entropy_weight=1e-300)),
+    "far more entropy than weights": (D, dict(weights=full(5e-320), entropy_weight=1e300)),
     "all entropy": (D, dict(entropy_weight=1e12)),
     "empty sparse rows": (sp.csr_array(np.r_[D, np.zeros((3, 4))]), {}),
 }
@@ -72,6 +76,34 @@ def test_with_slack(case, slack, constraint):
         assert np.all(np.isfinite(outcome.coef))
         return
     certificate.check(certificate.Problem.of(rows, **options), outcome, 1e-8)
+
+
+# What gradient steps do not reach in 400.
+HARD_BY_GRADIENTS = {
+    "columns far apart",
+    "weights far apart",
+    "entries of a thousand",
+    "entries of a million",
+    "weights of 1e300",
+    "far less entropy than weights",
+    "bound of 1e6",
+    "little entropy",
+    "no entropy to speak of",
+}
+
+
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
+@pytest.mark.parametrize("slack", [1e-12, 0.1, 1e12])
+@pytest.mark.parametrize("case", CASES)
+def test_gradient_steps(case, slack, constraint):
+    rows, options = CASES[case]
+    options = dict(slack=slack, constraint=constraint) | options
+    outcome = solve(rows, **options, solver="spectral", max_iter=400)
+    for values in (outcome.coef, outcome.margins, outcome.multipliers):
+        assert np.all(np.isfinite(values))
+    assert np.isfinite(outcome.objective) and 0 <= outcome.dual_gap < np.inf
+    if outcome.converged or not (slack == 1e-12 or case in HARD_BY_GRADIENTS):
+        certificate.check(certificate.Problem.of(rows, **options), outcome, 1e-8)
 
 
 @pytest.mark.parametrize("constraint", ["equality", "inequality"])
@@ -157,3 +189,11 @@ def test_the_margins_path_ends_quietly_with_a_coefficient_on_its_bound():
         model = EntropicClassifier(bound=1.0, constraint="equality", slack=0.0)
         model.fit(rows, [0, 1, 1, 0], weights)
         assert np.all(np.isfinite(model.decision_function(rows)))
+
+
+@pytest.mark.parametrize("weight", [0.3, 1.0, 1e6])
+def test_the_message_tells_the_gap_in_the_callers_weights(weight):
+    outcome = solve(D, slack=0.1, weights=full(weight), max_iter=1)
+    assert outcome.status is Status.MAX_ITER
+    for figure in (outcome.dual_gap, 1e-8 * 30 * weight):
+        assert f" {figure:.1e}" in outcome.message
