@@ -91,3 +91,17 @@ def test_clarabel_agrees(setting, constraint, slack, m):
     coef, value = oracle(D, constraint=constraint, slack=slack, **full)
     np.testing.assert_allclose(outcome.coef, coef, atol=1e-6 * max(1, np.max(np.abs(coef))))
     assert abs(outcome.objective - value) <= 1e-7 * (1 + abs(value))
+
+
+@pytest.mark.parametrize("constraint", ["equality", "inequality"])
+def test_clarabel_agrees_with_gradient_steps(constraint):
+    D = np.abs(classes(40, 3, seed=2, gap=0.0)) + 0.05
+    full = dict(lower=np.full(4, -1.0), upper=np.array([1.0, 2.0, 1.0, 0.5]))
+    full |= dict(weights=np.linspace(0.5, 2, 40), offset=np.zeros(40), constraint=constraint)
+    outcome = solve(D, solver="spectral", tol=1e-15, **full)
+    coef, value = oracle(D, **full)
+    assert outcome.converged and outcome.separation > 0
+    np.testing.assert_allclose(outcome.coef, coef, atol=1e-6)
+    assert outcome.objective == pytest.approx(value, abs=1e-5)
+    expected = -full["weights"] * np.log(outcome.margins)
+    np.testing.assert_allclose(outcome.multipliers, expected, atol=1e-12)
