@@ -4,8 +4,6 @@
 """
 
 import ast
-import os
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from real_data import path as real_path
 from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from entropic import EntropicClassifier, EntropicClassifierCV, Monomials, load_model
-from entropic.files import write_whole
+from entropic import EntropicClassifier, EntropicClassifierCV, Monomials
 
 CASES = {
     # what is learned
@@ -43,9 +39,9 @@ CASES = {
     "three classes, one with only zero weights":
         "test_several_classes.py::test_a_class_without_weight_is_named",
     "small CSR with int64 indices; big-endian float64":
-        "test_classifier.py::test_every_form_of_the_same_numbers_gives_the_same_model",
+        "test_inputs.py::test_every_legal_input_gives_the_plain_arrays_model",
     "CSR unsorted, with duplicates and explicit zeros":
-        "test_classifier.py::test_unsorted_duplicate_and_zero_entries_equal_dense_and_stay_as_they_were",
+        "test_inputs.py::test_every_legal_input_gives_the_plain_arrays_model",
     "counts, 200 × 1000, dense against CSR, equal settings":
         "test_cases.py::test_counts_dense_against_sparse",
     "labels ±1, strings, booleans, 10/20/50":
@@ -104,13 +100,13 @@ CASES = {
     "300 × 4 noisy rows, predict_proba thresholded at .5 against predict":
         "test_cases.py::test_probabilities_and_predictions_agree_at_one_half",
     "a gzip or xz stream of zeros, 312 kB, given to load_model":
-        "test_model_file.py::test_compressed_files_are_refused_unread",
+        "test_refused_model_files.py::test_compressed_files_are_refused_unread",
     "a 43 kB model file whose lists share ids":
-        "test_model_file.py::test_lists_that_share_ids_are_not_walked_again_and_again",
+        "test_refused_model_files.py::test_lists_that_share_ids_are_not_walked_again_and_again",
     "a model file with band_, conformal_ or calibration_ of a wrong shape":
-        "test_model_file.py::test_attributes_that_no_fit_leaves_are_refused",
+        "test_refused_model_files.py::test_attributes_that_no_fit_leaves_are_refused",
     "a model file of another version of the package":
-        "test_model_file.py::test_a_newer_format_is_named",
+        "test_refused_model_files.py::test_a_newer_format_is_named",
     "3,000 × 25, degree 2, interactions, fitted in 8 threads at once":
         "kernels/test_threads.py::test_fits_at_the_same_time_give_the_bits_of_one_alone",
     "dense_csr_degree3.npz (66 × 7, one positive)":
@@ -123,7 +119,7 @@ CASES = {
     "CSR with standardize=True, degree 2, against dense":
         "test_cases.py::test_standardised_sparse_rows_give_the_surface_of_dense_ones",
     "the oldest dependencies declared": "test_estimator_checks.py::test_scikit_learn",
-    "kill -9 while saving, 25 times": "test_cases.py::test_killed_while_saving",
+    "kill -9 while saving, 25 times": "test_files.py::test_killed_while_saving",
 }  # fmt: skip
 
 RNG = np.random.default_rng(0)
@@ -402,53 +398,3 @@ def test_a_resample_without_weight_for_a_class():
     ):
         with pytest.raises(ValueError, match=message):
             BaggingClassifier(estimator, n_estimators=20, random_state=0).fit(X, y)
-
-
-# ---------------------------------------------------------------------------- files
-
-
-def test_a_splitter_is_saved_with_its_search(tmp_path):
-    model = EntropicClassifierCV((1,), (1.0,), slacks=(0.1,), cv=KFold(3)).fit(X, Y)
-    model.save(tmp_path / "model")
-    assert repr(load_model(tmp_path / "model").cv) == repr(model.cv)
-
-
-def killed_while_writing(path):
-    """Start to write a file in a child process that is killed before it is whole."""
-    child = os.fork()
-    if child == 0:
-        os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
-        write_whole(path, b"half")
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-
-
-@pytest.mark.backend_free
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_killed_while_saving(tmp_path):
-    pytest.importorskip("fcntl")
-    path = tmp_path / "model"
-    write_whole(path, b"old")
-    for _ in range(5):
-        killed_while_writing(path)
-        assert path.read_bytes() == b"old"
-        assert len(list(tmp_path.iterdir())) == 2  # one is left, of the last
-    write_whole(path, b"new")
-    assert path.read_bytes() == b"new" and list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.backend_free
-def test_two_who_save_at_once_do_not_meet(tmp_path):
-    fcntl = pytest.importorskip("fcntl")
-    path, other = tmp_path / "model", tmp_path / ".model.part"
-    with open(other, "wb") as file:  # another process, in the middle of its writing
-        file.write(b"theirs")
-        file.flush()
-        fcntl.flock(file, fcntl.LOCK_EX)
-        write_whole(path, b"ours")
-        assert path.read_bytes() == b"ours" and other.read_bytes() == b"theirs"
-    target = tmp_path / "elsewhere"
-    other.unlink()
-    other.symlink_to(target)  # nothing is written through a link that someone has laid there
-    write_whole(path, b"again")
-    assert path.read_bytes() == b"again" and not target.exists()
