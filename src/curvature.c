@@ -12,7 +12,11 @@
 #include "threads.h"
 
 enum {
-    MICRO_TILE_SUM = 128, /* columns below which micro-tiles are faster than the BLAS */
+#ifdef __AVX512F__
+    MICRO_TILE_SUM = 256,   /* columns below which micro-tiles are faster than the BLAS */
+#else
+    MICRO_TILE_SUM = 128,
+#endif
     SKIPPING = 64,      /* columns from which it pays to leave out rows of no weight */
     WIDEST_SUM = 256,   /* columns up to which each chunk of rows sums a matrix of its own */
     JUDGED_ROWS = 2048  /* of sparse rows, whose entries tell where the work is */

@@ -13,7 +13,14 @@
 enum {
     FORM_ROWS = 256, /* that are multiplied with the factor together */
     FORM_BAND = 128, /* columns of the factor that end together: a triangle is half of a square */
-    MICRO_TILE_FORM = 128 /* columns of rows and factor up to which micro-tiles beat the BLAS */
+#if defined(__AVX512F__)
+    MICRO_TILE_FORM = 512,  /* columns of rows and factor up to which micro-tiles beat the BLAS */
+#elif defined(__AVX2__)
+    MICRO_TILE_FORM = 256,
+#else
+    MICRO_TILE_FORM = 128,
+#endif
+    SHARED_COPY = 128       /* columns up to which a copy of the rows for all forms is worth it */
 };
 
 typedef struct {
@@ -195,7 +202,7 @@ int sweep_quadratic_forms(const rows *view, const quadratic_form *each, ptrdiff_
         widest = each[k].width > widest ? each[k].width : widest;
     const int sparse = view->kind == ROWS_SPARSE, narrow = is_narrow(view, widest);
     int status = 0;
-    if (n_forms > 1 && !narrow) { /* a copy of the rows is the least of it */
+    if (n_forms > 1 && (!narrow || widest > SHARED_COPY)) {
         for (ptrdiff_t k = 0; status == 0 && k < n_forms; k++)
             status = sweep_quadratic_forms(view, each + k, 1, n_threads);
         return status;

@@ -261,6 +261,8 @@ int sweep_curvature(const rows *view, problem *problems, ptrdiff_t n_problems, i
             status = curvature_alone(view, p->hessian_weights, n_threads, p->curvature);
         return status;
     }
+    if (n_problems == 1 || !curvatures_together(view, n_problems))
+        return curvatures_apart(view, problems, n_problems, n_threads);
     sweep s = {.view = view, .problems = problems, .n_problems = n_problems,
                .n_curvatures = n_problems};
     status = run(&s, curvature_chunk, curvatures_size(view, n_problems),

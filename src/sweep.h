@@ -30,7 +30,8 @@ typedef struct {
 int sweep_scores(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads);
 
 /* Value and gradient of each, from coef and target; unless NULL, functional_margins, log_margins,
- * hessian_weights, and for views that curvature_fits the curvature, (n_columns + 1)^2. */
+ * hessian_weights, and for views that curvature_fits the curvature, (n_columns + 1)^2: of one
+ * problem, or of as many as have their curvatures_together. */
 int sweep_evaluate(const rows *view, problem *problems, ptrdiff_t n_problems, int n_threads);
 
 /* The gradient of each, from coef and hessian_weights. */

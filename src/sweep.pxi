@@ -40,6 +40,10 @@ cdef extern from "sweep.h" nogil:
         int n_threads, double *mean, double *variance)
 
 
+cdef extern from "several.h" nogil:
+    int curvatures_together "IN_USE(curvatures_together)"(const rows *view, ptrdiff_t n_matrices)
+
+
 cdef class Problems:
     """Problems on the same rows, and the arrays that they read and fill."""
 
@@ -106,6 +110,7 @@ def evaluate_each(RowView view, list each, n_threads=1):
     cdef problem *p
     if problems.count == 0:
         return []
+    fits = fits and curvatures_together(&view.rows, sum([bool(asked[2]) for asked in each]))
     matrices, later = [None] * problems.count, {}  # later: in reads of their own, by the problem
     for k in range(problems.count):
         coef, target_, curvature, functional_margins, log_margins, hessian_weights = each[k]
