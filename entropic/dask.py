@@ -157,7 +157,7 @@ class DaskEntropicClassifier(EntropicClassifier):
         X = X.rechunk({1: -1})
         shape = dict(drop_axis=1) if columns is None else dict(chunks=(X.chunks[0], (n_columns,)))
         meta = np.empty((0,) * (1 if columns is None else 2), dtype=dtype)
-        return X.map_blocks(_of_block, model, method, n_columns, dtype=dtype, meta=meta, **shape)
+        return X.map_blocks(_of_block, model, method, dtype=dtype, meta=meta, **shape)
 
     def _in_memory(self):
         """The model as an EntropicClassifier."""
@@ -214,7 +214,7 @@ class DaskEntropicClassifier(EntropicClassifier):
         self._in_memory().save(path)
 
 
-def _of_block(block, model, method, n_columns):
+def _of_block(block, model, method):
     if not len(block):
         empty = getattr(model, method)(np.zeros((1, model.n_features_in_)))
         return empty[:0]

@@ -92,9 +92,9 @@ def number_as_word(value):
     return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
 
 
-def listed(names, limit=12):
+def listed(names, limit=12, spelt=repr):
     """Names as a message shows them."""
-    shown = ", ".join(repr(str(name)) for name in list(names)[:limit])
+    shown = ", ".join(spelt(str(name)) for name in list(names)[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 

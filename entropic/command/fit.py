@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from .preprocessing import Preprocessing
 from .report import Report, data_lines, fit_lines, held_out_lines, notes
 from .search import BESIDES, choice_lines, classifier_for, followed
 from .source import open_source
-from .streamed import StreamedRows, is_needed
+from .streamed import StreamedRows, is_needed, too_few
 
 # A fit that is expected to take more seconds than this says so, and shows its steps.
 LONG = 20
@@ -81,10 +80,7 @@ def fit(options):
     if streamed is not None:
         caught = streamed.fit(classifier)
     else:
-        with warnings.catch_warnings(record=True) as seen, followed(classifier, options.verbose):
-            warnings.simplefilter("always")
-            classifier.fit(X, truth[train])
-        caught = [" ".join(str(warning.message).split()) for warning in seen]
+        caught = followed(lambda: classifier.fit(X, truth[train]), classifier, options.verbose)
     classifier.preprocessing_ = Preprocessing(encoder, labels)
 
     n_held_out = 0 if held_out is None else held_out.num_rows
@@ -143,11 +139,7 @@ def _split(truth, share, seed):
         )
     except ValueError:
         counts = dict(zip(*np.unique(truth, return_counts=True), strict=True))
-        few = min(counts, key=counts.get)
-        raise ValueError(
-            f"--holdout {share:g} leaves a part without one of the classes ({few!s} has "
-            f"{counts[few]} of {len(truth)} rows); give --test FILE or --holdout 0."
-        ) from None
+        raise too_few(share, counts) from None
     train.sort()
     test.sort()
     if len(np.unique(truth[train])) < 2:

@@ -9,9 +9,9 @@ import numpy as np
 
 from entropic.model_format import stored
 
+from .cells import listed
+
 _WHOLE = re.compile(r"([+-]?(?:0|[1-9][0-9]*))(?:\.0*)?")
-
-
 # So many labels may be classes of which there are few rows each.
 FEW = 20
 
@@ -76,9 +76,10 @@ class Labels:
             n_rows = len(labels) if n_rows is None else n_rows
             if len(known) > max(FEW, n_rows // 5):
                 raise ValueError(
-                    f"there are {len(known):,} labels ({shown(known)}) in {n_rows:,} rows, as of a "
-                    "quantity; name a column of classes with --target, or say with --positive "
-                    "LABEL, once or more, which labels make one class against all others."
+                    f"there are {len(known):,} labels ({listed(known, 10, str)}) in {n_rows:,} "
+                    "rows, as of a quantity; name a column of classes with --target, or say "
+                    "with --positive LABEL, once or more, which labels make one class against all "
+                    "others."
                 )
             return cls(classes=known)
         if len(set(members)) == len(known):
@@ -97,7 +98,9 @@ class Labels:
                         return label
                 except ValueError:
                     pass
-        raise ValueError(f"--positive {wanted!r} is not a label; the labels are {shown(known)}.")
+        raise ValueError(
+            f"--positive {wanted!r} is not a label; the labels are {listed(known, 10, str)}."
+        )
 
     def apply(self, raw):
         """The class of each row, and whether trailing dots had to be taken off.
@@ -120,14 +123,8 @@ class Labels:
                 return bare, True
         raise ValueError(
             f"the label {min(unknown, key=str)!s} is not one of the training rows' "
-            f"({shown(classes)}); mend or take out such rows."
+            f"({listed(classes, 10, str)}); mend or take out such rows."
         )
-
-
-def shown(labels, most=10):
-    """Labels as a message shows them."""
-    words = ", ".join(str(label) for label in labels[:most])
-    return words + (f" and {len(labels) - most} more" if len(labels) > most else "")
 
 
 def _undotted(label, classes):

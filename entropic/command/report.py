@@ -6,12 +6,12 @@ import sys
 from dataclasses import dataclass, field
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from entropic.summary import ending_lines, surface, uncertain
 
 from .cells import is_time, listed
 from .encoding import TableEncoder
-from .labels import shown
 
 # Classes that are listed, and shown in a matrix.
 MOST_SHOWN = 12
@@ -109,7 +109,7 @@ def data_lines(options, source, encoder, labels, *, n_fit, n_held_out, counts, m
     classes = [f"{name}: {counts[name]:,}" for name in labels.names]
     if labels.classes is None:
         classes[1] += " (positive)"
-    yield "classes", shown(classes, MOST_SHOWN)
+    yield "classes", listed(classes, MOST_SHOWN, str)
     if isinstance(encoder, TableEncoder):
         if encoder.reading.separator:
             yield "text", encoder.reading.described()
@@ -184,10 +184,7 @@ def held_out_lines(truth, predicted, certain, labels):
     confusion : tuple of the class names and a square list of counts, or None for many classes
     """
     names = labels.names
-    place = {name: code for code, name in enumerate(names)}
-    true, said = ([place[name] for name in part.tolist()] for part in (truth, predicted))
-    counts = np.zeros((len(names), len(names)), dtype=int)
-    np.add.at(counts, (true, said), 1)
+    counts = confusion_matrix(truth, predicted, labels=names)
     right, of_class, said_of = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
     commonest = int(np.argmax(of_class))
     base = of_class[commonest] / len(truth)

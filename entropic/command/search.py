@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import contextmanager
 
 import numpy as np
@@ -50,8 +51,16 @@ def classifier_for(parameters, wanted, sizes):
     return search, None
 
 
+def followed(fit, classifier, verbose):
+    """Call a fit of a classifier and show how far it is: the messages of the warnings meanwhile."""
+    with warnings.catch_warnings(record=True) as caught, _shown(classifier, verbose):
+        warnings.simplefilter("always")
+        fit()
+    return [" ".join(str(warning.message).split()) for warning in caught]
+
+
 @contextmanager
-def followed(classifier, verbose):
+def _shown(classifier, verbose):
     """Show how far a search is on standard error: lines when asked, a bar on a terminal."""
     if not isinstance(classifier, EntropicClassifierCV):
         yield

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import warnings
 from collections import Counter
 from functools import partial
 
@@ -90,12 +89,8 @@ class StreamedRows:
         share = min(options.holdout, MOST_HELD_OUT / self.n_rows)
         if not share:
             return {}
-        few = min(self.counts, key=self.counts.get)
-        if self.counts[few] < 2:
-            raise ValueError(
-                f"--holdout {options.holdout:g} leaves a part without one of the classes ({few!s} "
-                f"has {self.counts[few]} of {self.n_rows} rows); give --test FILE or --holdout 0."
-            )
+        if min(self.counts.values()) < 2:
+            raise too_few(options.holdout, self.counts)
         generator, places = np.random.default_rng(options.seed), {}
         for label, count in self.counts.items():
             n_held = min(max(round(share * count), 1), count - 1)
@@ -148,15 +143,20 @@ class StreamedRows:
             return callback is not None and callback(figures)
 
         classifier.callback = told
-        with (
-            warnings.catch_warnings(record=True) as caught,
-            followed(classifier, self.options.verbose),
-        ):
-            warnings.simplefilter("always")
-            classifier.fit_batches(self, checkpoint=self.options.checkpoint)
+        fit = partial(classifier.fit_batches, self, checkpoint=self.options.checkpoint)
+        caught = followed(fit, classifier, self.options.verbose)
         self.progress.end()
         classifier.callback = None
-        return [" ".join(str(warning.message).split()) for warning in caught]
+        return caught
+
+
+def too_few(holdout, counts):
+    """What is wrong where a class has too few rows to hold some out."""
+    few = min(counts, key=counts.get)
+    return ValueError(
+        f"--holdout {holdout:g} leaves a part without one of the classes ({few!s} has "
+        f"{counts[few]} of {sum(counts.values())} rows); give --test FILE or --holdout 0."
+    )
 
 
 def _together(parts):

@@ -11,7 +11,6 @@ from entropic.rows.parts import ColumnMoments, Occupied, Products
 from entropic.rows.survey import MOSTS, SUMS, merged
 from entropic.rows.work import Work
 
-from .monomials import Monomials
 from .scaling import Recipe
 
 
@@ -92,23 +91,18 @@ class PartedRows:
             for other in sets[1:]:
                 total = merged(total, other)
         else:
-            (total,) = self.parts.run(ColumnMoments(self._of(monomials)))
+            recipe = Recipe(monomials, None, None, None, False)
+            (total,) = self.parts.run(ColumnMoments(replace(self.view, recipe=recipe)))
         half = 1 + len(total) // 2
         return total[1:half], total[half:] / total[0]
 
-    def _of(self, monomials):
-        return replace(self.view, recipe=Recipe(monomials, None, None, None, False))
-
-    def _plain(self):
-        return self._of(Monomials(1)._describe(self.found.n_features))
-
     def products(self, listing):
         """How many products sparse rows have in all."""
-        return float(self.parts.run(Products(self._plain(), listing))[0][0])
+        return float(self.parts.run(Products(self.view, listing))[0][0])
 
     def occupied(self, listing):
         """The monomials that some sparse row fills, in rising order."""
-        return self.parts.run(Occupied(self._plain(), listing))[0]
+        return self.parts.run(Occupied(self.view, listing))[0]
 
     def work(self, design):
         """Sizes of the rows' design, from which the cost of each kind of step follows."""
@@ -120,7 +114,7 @@ class PartedRows:
             return Work.dense(n_samples, n_features, random_access=False, streamed=streamed)
         entries, squares = figures["entries"], figures["squares"]
         if hasattr(rows, "listing"):
-            entries, squares = self.parts.run(Products(self._plain(), rows.listing))[0].tolist()
+            entries, squares = self.parts.run(Products(self.view, rows.listing))[0].tolist()
         if design.constant:
             entries, squares = entries + n_samples, squares + 2 * entries + n_samples
         pairs = (squares + entries) / 2

@@ -112,7 +112,7 @@ def iterate(
     shorts = deque(maxlen=SHORT_STEPS)
     best_primal = best_model = seen_model = math.inf
     n_iter, stalled, length, status = 0, 0, 0.0, None
-    loop.read(0.0, 0.0)
+    loop.read(0.0)
     while True:
         recent.append(loop.dual)
         near = loop.norm <= goal_norm and (loop.slack == 0 or loop.model <= 2 * goal_gap)
@@ -148,7 +148,7 @@ def iterate(
             status = "precision"
             break
         length = step * share
-        loop.read(step, share)
+        loop.read(share)
         n_iter += 1
     final = loop.gap()
     return dict(
@@ -223,7 +223,7 @@ class _Loop:
         value = entropy + samples
         return (value if value == value else math.inf), abs(entropy) + abs(samples)
 
-    def read(self, step, share):
+    def read(self, share):
         """Take the share of the direction, and read the rows there."""
         design, target = self.design, self.target
         rows = design.rows

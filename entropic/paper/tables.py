@@ -34,7 +34,7 @@ def tables(experiments):
             _title(name, experiment),
             PAPER_HEADS,
             [_row(name, experiment, method) for method in experiment.runs],
-            _note(name, experiment),
+            _note(experiment),
         )
     rows = [
         [name, method, f"{run.certain[0]} of {np.sum(run.confusion)}", str(run.certain[1])]
@@ -75,7 +75,7 @@ def _matrix(confusion):
     return ", ".join(" ".join(str(count) for count in row) for row in confusion)
 
 
-def _note(name, experiment):
+def _note(experiment):
     ranges = []
     for method in experiment.runs:
         lowest, *_, highest = experiment.accuracies(method) * 2

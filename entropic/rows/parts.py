@@ -12,8 +12,8 @@ and whoever holds the rows offers ``run(task)``, which joins the parts in a fixe
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from entropic.kernels.loss import Loss
 from entropic.kernels.threads import effective_threads
 
+from . import rows_of
 from .lockstep import SharedKernels, SharedReads, in_lockstep
 from .monomial_rows import MonomialRows
 from .survey import codes_of, merged, moments_of
@@ -51,11 +52,13 @@ class LocalParts:
 
 def fold(task, parts):
     """What a task finds of some parts together; None of none."""
-    total = None
-    for part in parts:
-        found = task(part)
-        total = found if total is None else task.join(total, found)
-    return total
+    return together(task, map(task, parts))
+
+
+def together(task, found):
+    """What a task has found here and there, of which each may be None."""
+    found = (each for each in found if each is not None)
+    return functools.reduce(task.join, found, next(found, None))
 
 
 class PartSweep(Sweep):
@@ -206,10 +209,8 @@ class Products(OfView):
 
     listing: object
 
-    def of_sweep(self, sweep):
-        rows = sweep.design.rows
-        rows = MonomialRows(getattr(rows, "base", rows), self.listing)
-        in_row = rows.entries_per_row()
+    def __call__(self, part):
+        in_row = MonomialRows(rows_of(part.X), self.listing).entries_per_row()
         return (np.array([in_row.sum(), in_row @ in_row]),)
 
 
@@ -219,9 +220,8 @@ class Occupied(OfView):
 
     listing: object
 
-    def of_sweep(self, sweep):
-        rows = sweep.design.rows
-        return (MonomialRows(getattr(rows, "base", rows), self.listing).occupied(),)
+    def __call__(self, part):
+        return (MonomialRows(rows_of(part.X), self.listing).occupied(),)
 
     def join(self, one, other):
         return (np.union1d(one[0], other[0]),)
@@ -248,7 +248,7 @@ class Several:
         def done(task, ask):
             return task.of_sweep(task.view.sweep(part, design, SharedKernels(ask, answer)))
 
-        bodies = [partial(done, task) for task in self.tasks]
+        bodies = [functools.partial(done, task) for task in self.tasks]
         answer = SharedReads(sweeps, Reads(), design.n_samples)
         found = in_lockstep(bodies, answer)
         return np.array([len(each) for each in found]), *chain(*found)

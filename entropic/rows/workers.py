@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from entropic.kernels.library_threads import one_library_thread
 
-from .parts import fold
+from .parts import fold, together
 from .stream import Batches, PlacedBatch, as_matrix
 from .survey import Survey
 
@@ -103,7 +103,12 @@ class WorkerParts:
                 answers = {}
             found = self._whole(answers)
             if found is not None:
-                return fold_found(task, found)
+                total = together(task, found)
+                if total is None:
+                    raise ValueError(
+                        "The partitions hold no rows; give at least two, of different classes."
+                    )
+                return total
             self.places = None
         raise RuntimeError(
             f"A pass over the rows was begun {TRIES} times and a worker was lost each time; look "
@@ -234,14 +239,3 @@ def _folded(task, held, codes, n_threads):
 
 def _known(codes):
     return codes, ()
-
-
-def fold_found(task, found):
-    """What workers found, together; workers without rows found nothing."""
-    total = None
-    for each in found:
-        if each is not None:
-            total = each if total is None else task.join(total, each)
-    if total is None:
-        raise ValueError("The partitions hold no rows; give at least two, of different classes.")
-    return total

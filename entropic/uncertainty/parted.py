@@ -84,12 +84,9 @@ class LeftOutScores:
         lowest = extremes(sweep, scores)
         if self.bits is not None:
             scores = shortened(scores, self.bits)
-        chosen = slice(None) if np.all(sweep.counted) else sweep.counted
-        weights = target.weights if len(target.weights) == 1 else target.weights[chosen]
         ranking = Ranking(*np.zeros((3, 0)))
-        if np.any(weights):
-            positive = (target.sign > 0)[chosen]
-            ranking = Ranking.of(scores[chosen], positive, weights / self.observation)
+        if np.any(target.weights):
+            ranking = Ranking.of(scores, target.sign > 0, target.weights / self.observation)
         return ranking.values, ranking.bad, ranking.good, lowest
 
     def join(self, one, other):
