@@ -25,6 +25,7 @@ SAMPLE = 2e-8  # the loss and its derivatives
 DENSE_PAIR = 6e-11  # one product inside a block-wise matrix product
 SPARSE_PAIR = 1.5e-9  # one product scattered into a matrix
 FACTOR_FLOP = 6e-11  # one multiply-add of a Cholesky factor
+FACTOR_NUMBER = 6e-10  # one number of a factor in solving with it, there and back
 CALL = 5e-5  # a sweep's fixed cost
 
 
@@ -111,6 +112,11 @@ class Work:
     def dual(self):
         """Seconds that a dual step adds to its sweep."""
         return self.gram + factor_time(self.n_samples) + 2 * self.sweep
+
+    @property
+    def solve(self):
+        """Seconds of solving with an N × N factor."""
+        return CALL + self.n_features**2 * FACTOR_NUMBER
 
     @property
     def cholesky_bytes(self):

@@ -15,6 +15,8 @@ from scipy.linalg import lapack
 from entropic.kernels.library_threads import one_library_thread
 
 BLOCK = 128  # columns of a triangle whose squares are summed at once
+# A factor serves while the roots of the box's inverse Hessian are within these ratios of its own.
+NARROWER, WIDER = 0.5, 2.0
 
 
 class Factor:
@@ -93,6 +95,46 @@ class Factor:
             before = before / self.inverse**2
             surplus = np.maximum(self.load**2 - before, 0.0)
             return before + surplus**2 / (1 + surplus) + after, left
+
+
+class LastingFactor:
+    """A factor of ``I + diag(r) H diag(r)`` that stays in use for other roots r near its own.
+
+    The matrix is ``r (r^-2 + H) r``. In between, where H counts, a change of r changes little::
+
+        (I + r H r)^-1 = r^-1 (r^-2 + H)^-1 r^-1  ~  r^-1 r0 (I + r0 H r0)^-1 r0 r^-1
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n)
+        H.
+    root : array of shape (n,)
+        r0.
+    """
+
+    def __init__(self, matrix, root):
+        self.matrix, self.root, self.factor = matrix, root, Factor(matrix, root)
+
+    def at(self, root):
+        """That of the same H at another root."""
+        return self if root is self.root else LastingFactor(self.matrix, root)
+
+    def serves(self, root):
+        """Whether a root is near enough."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # far out on a bound roots are 0
+            ratio = root / self.root
+        return root is self.root or bool(ratio.min() >= NARROWER and ratio.max() <= WIDER)
+
+    def solve(self, root, right):
+        """``x`` with ``(I + r H r) x = right``, nearly."""
+        if root is self.root:
+            return self.factor.solve(right)
+        ratio = self.root / root
+        return ratio * self.factor.solve(ratio * right)
+
+    def solve_in_w(self, right):
+        """``x`` with ``(r0^-2 + H) x = right``."""
+        return self.root * self.factor.solve(self.root * right)
 
 
 def _squares_above(upper):

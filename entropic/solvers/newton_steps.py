@@ -13,7 +13,7 @@ from entropic.kernels.backend import sweeps
 from entropic.rows.work import factor_time
 
 from .cost import ROWS_A_COLUMN, SAMPLE_SHARE, choose, curvature_sample, is_cheap, secant_sample
-from .factor import Factor
+from .factor import Factor, LastingFactor
 from .row_products import ROUNDS, SETTLED, RowProducts
 from .secant import SecantStep
 from .step import Step
@@ -25,6 +25,9 @@ SAME, FEW = 1e-4, 0.05
 # any factor will go on for longer. A later one, of the curvature as it has changed since, saves
 # few iterations; the sweeps before each must have cost this many times those before the last.
 FIRST_SAMPLE, LATER_SAMPLES = 0.5, 4.0
+# A factor of all rows is made anew in a step where iterations with the last one have taken more
+# than this part of what it takes.
+STALE = 0.25
 # Part of the gap that conjugate gradients leave at the goal.
 LEFT_AT_GOAL = 1e-4
 # Iterations of conjugate gradients in one step, so that no step goes long without a word.
@@ -172,9 +175,9 @@ class ConjugateGradientStep(Step):
         if factor == "cholesky" and few and work.random_access:
             self.levels.insert(0, "sample")
         self.level = None  # of the present preconditioner
-        self.curvature = self.factor = self.factored = self.root = self.p = None
+        self.factor = self.root = self.p = None
         self.spent, self.n_samples_taken = 0.0, 0
-        self.chord, self.last_gap = False, np.inf
+        self.chord, self.last_gap, self.last_iterations = False, np.inf, 0.0
         self.active = work  # that of the rows with a Hessian weight: factors are made of these
         self.dual = DualStep()
 
@@ -185,16 +188,18 @@ class ConjugateGradientStep(Step):
         self.figures = {"linear": "cg", "inner": 0}
         if self.work.random_access:
             self.active = self.work.part(np.count_nonzero(model.hessian_weights))
-        self.chord = self.chord and goal < gap <= 0.1 * self.last_gap
-        self.last_gap = gap
-        may_factor = "cholesky" in self.levels and not self.chord
-        if may_factor and is_cheap(self.work, self._price("cholesky")):
-            self._make("cholesky", sweep, model)
-            return self._by_factor("cholesky", right)
-        if self.curvature is not None and self.factored is not root:
-            self._factor(root)
+        near, self.last_gap = gap <= 0.1 * self.last_gap, gap
+        self.chord = self.chord and near and gap > goal
+        if "cholesky" in self.levels and not self.chord:
+            price = self._price("cholesky")
+            stale = self.level == "cholesky" and self.root is not root and not near
+            if is_cheap(self.work, price) or (stale and self.last_iterations > STALE * price):
+                self._make("cholesky", sweep, model)
+                return self._by_factor("cholesky", root, right)
+        if self.factor is not None and (self.chord or not self.factor.serves(root)):
+            self.factor = self.factor.at(root)
         if self.chord:
-            return self._by_factor("chord", right)
+            return self._by_factor("chord", root, right)
         present = 0.5 * float(right @ right)
         if gap > goal:
             stop = max(present * 0.01 * np.sqrt(gap / sweep.total_weight), 0.3 * goal)
@@ -205,7 +210,7 @@ class ConjugateGradientStep(Step):
         left, begun = self.pace.left(goal, np.inf), self.pace.spent
         p, bent, residual = self._begin(sweep, model, right)
         fresh = set()  # levels made at this very state
-        z = self._precondition(residual)
+        z = self._precondition(root, residual)
         search, slope = z, float(residual @ z)
         while 0.5 * float(residual @ residual) > stop and slope > 0:
             level = self._next_level(fresh, max(left, self.pace.spent - begun))
@@ -215,8 +220,8 @@ class ConjugateGradientStep(Step):
                 if level == "dual":
                     return self._dual(sweep, model, gap, goal)
                 if level == "cholesky":
-                    return self._by_factor("cholesky", right)
-                z = self._precondition(residual)
+                    return self._by_factor("cholesky", root, right)
+                z = self._precondition(root, residual)
                 search, slope = z, float(residual @ z)
             image_in_w = sweep.hessp(model.hessian_weights, root * search)
             image = search + root * image_in_w
@@ -224,21 +229,21 @@ class ConjugateGradientStep(Step):
             p += length * search
             bent += length * image_in_w
             residual = residual - length * image
-            z = self._precondition(residual)
+            z = self._precondition(root, residual)
             slope, before = float(residual @ z), slope
             search = z + (slope / before) * search
             self._count()
             if self.figures["inner"] >= min(20 + 2 * len(right), MOST_INNER):
                 break  # exact arithmetic would have ended; any truncation is a descent
         self.chord = self.level == "cholesky" and self.figures["inner"] <= 1
-        self.root, self.p = root, p
+        self.root, self.p, self.last_iterations = root, p, self.pace.spent - begun
         return p, bent
 
-    def _by_factor(self, linear, right):
+    def _by_factor(self, linear, root, right):
         """The factor's answer, unchecked."""
         self.figures["linear"] = linear
-        p = self.factor.solve(right)
-        return p, self.curvature @ (self.factored * p)
+        p = self.factor.solve(root, right)
+        return p, self.factor.matrix @ (root * p)
 
     def _begin(self, sweep, model, right):
         """Where iterations start: at the answer to another system of the same point, or at zero."""
@@ -252,12 +257,13 @@ class ConjugateGradientStep(Step):
 
     def _count(self):
         """One iteration more."""
-        self.spent += self.work.sweep
-        self.pace.spend(self.work, reads=1)
+        seconds = self.work.sweep + (0.0 if self.factor is None else self.work.solve)
+        self.spent += seconds
+        self.pace.spent += seconds
         self.figures["inner"] += 1
 
-    def _precondition(self, residual):
-        return residual if self.factor is None else self.factor.solve(residual)
+    def _precondition(self, root, residual):
+        return residual if self.factor is None else self.factor.solve(root, residual)
 
     def _price(self, level):
         """Seconds that a level takes to make."""
@@ -280,15 +286,12 @@ class ConjugateGradientStep(Step):
         self.level, self.spent = level, 0.0
         if level == "sample":
             self.n_samples_taken += 1
-            self.curvature = sweep.sample(self.n_sampled).curvature(model.hessian_weights)
+            curvature = sweep.sample(self.n_sampled).curvature(model.hessian_weights)
         elif level == "cholesky":
-            self.curvature = sweep.curvature(model.hessian_weights)
+            curvature = sweep.curvature(model.hessian_weights)
         if level != "dual":
             self.pace.spent += self._price(level)
-            self._factor(model.root)
-
-    def _factor(self, root):
-        self.factor, self.factored = Factor(self.curvature, root), root
+            self.factor = LastingFactor(curvature, model.root)
 
     def _dual(self, sweep, model, gap, goal):
         self.dual.pace = self.pace

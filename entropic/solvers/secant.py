@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from .factor import Factor
+from .factor import LastingFactor
 from .step import Step
 
 # The gap a unit of weight from which the curvature of all rows, once, leads to the solution.
@@ -22,8 +22,6 @@ NEARER = 30
 # Steps after which that is made in any case, where it is affordable; what two steps may leave of
 # the gap where it is, and where conjugate gradients come next.
 MOST_STEPS, LEFT, LEFT_TO_CG = 9, 0.3, 0.5
-# A factor serves while the roots of the box's inverse Hessian are within these ratios of its own.
-NARROWER, WIDER = 0.5, 2.0
 # Pairs are left out where s and y, which convexity keeps within a right angle, are nearer to it.
 LEAST_COSINE = 1e-8
 
@@ -47,7 +45,7 @@ class SecantStep(Step):
     def __init__(self, then, n_rows, n_begun=None):
         self.then, self.n_rows, self.n_begun = then, n_rows, n_begun or n_rows
         self.tentative, self.soon = True, False
-        self.factor = self.root = self.curvature = self.last = None
+        self.factor = self.last = None
         self.pairs, self.gaps = [], []
         self.own = {"linear": "secant", "inner": 0}
 
@@ -80,27 +78,24 @@ class SecantStep(Step):
     def direction(self, sweep, model, gap, goal):
         if not self.tentative:
             return self.then.direction(sweep, model, gap, goal)
-        if self.curvature is None:
-            self.curvature = sweep.sample(self.n_rows).curvature_at(model.coef)
+        if self.factor is None:
+            curvature = sweep.sample(self.n_rows).curvature_at(model.coef)
+            self.factor = LastingFactor(curvature, model.root)
+        elif not self.factor.serves(model.root):
+            self.factor = self.factor.at(model.root)
         self._see(model)
         dw, counts = self._descend(model), model.root > 1e-100
         p = np.divide(dw, model.root, out=np.zeros_like(dw), where=counts)
-        return p, 0.0 if np.all(counts) else self.curvature @ dw
+        return p, 0.0 if np.all(counts) else self.factor.matrix @ dw
 
     def _see(self, model):
-        """Keep what the last step has shown; renew the factor where the box has changed much."""
+        """Keep what the last step has shown."""
         if self.last is not None:
             s, y = model.coef - self.last.coef, model.gamma - self.last.gamma
             along = float(s @ y)
             if along > LEAST_COSINE * math.sqrt(s @ s) * math.sqrt(y @ y):
                 self.pairs.append((s, y, 1 / along))
         self.last = model
-        if self.root is not None:
-            with np.errstate(divide="ignore", invalid="ignore"):  # far out on a bound roots are 0
-                ratio = model.root / self.root
-            if ratio.min() >= NARROWER and ratio.max() <= WIDER:
-                return
-        self.root, self.factor = model.root, Factor(self.curvature, model.root)
 
     def _descend(self, model):
         """``-H gamma`` with the inverse H of L-BFGS (Nocedal and Wright, algorithm 7.4)."""
@@ -108,7 +103,7 @@ class SecantStep(Step):
         for s, y, inverse in reversed(self.pairs):
             shares.append(inverse * (s @ q))
             q = q - shares[-1] * y
-        q = self.root * self.factor.solve(self.root * q)
+        q = self.factor.solve_in_w(q)
         for (s, y, inverse), share in zip(self.pairs, reversed(shares), strict=True):
             q = q + (share - inverse * (y @ q)) * s
         return q

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from entropic.solvers.factor import Factor
+from entropic.solvers.factor import Factor, LastingFactor
 
 pytestmark = pytest.mark.backend_free
 
@@ -106,3 +106,25 @@ def test_the_worst_rounding_is_shifted_away():
 def test_no_rows_at_all():
     factor = Factor(np.zeros((0, 0)), np.zeros(0))
     assert factor.solve(np.zeros(0)).shape == (0,)
+
+
+def test_a_lasting_factor_serves_for_roots_near_its_own():
+    """At its own root it is the factor; near by, a preconditioner; far away it says no."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(60, 20))
+    H, own, right = Z.T @ Z, np.exp(rng.normal(size=20)), rng.normal(size=20)
+    factor = LastingFactor(H, own)
+    assert factor.serves(own) and factor.at(own) is factor
+    assert_array_equal(factor.solve(own, right), Factor(H, own).solve(right))
+    assert_allclose(factor.solve_in_w(right), np.linalg.solve(np.diag(own**-2.0) + H, right))
+    root = own * rng.uniform(0.6, 1.8, size=20)
+    assert factor.serves(root)
+    K = np.eye(20) + root[:, None] * H * root
+    nearly = np.column_stack([factor.solve(root, column) for column in np.eye(20)])
+    assert_allclose(nearly, nearly.T, atol=1e-12)
+    spread = np.linalg.eigvals(nearly @ K).real
+    # those of (r0^-2 + H)^-1 (r^-2 + H)
+    assert spread.min() >= 1.8**-2 and spread.max() <= 0.6**-2 < np.linalg.cond(K)
+    for beyond in (2.1, 0.4, 0.0):
+        assert not factor.serves(np.where(np.arange(20) == 3, beyond * own, own))
+    assert_allclose(factor.at(root).solve(root, right), np.linalg.solve(K, right))
