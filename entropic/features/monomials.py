@@ -278,9 +278,12 @@ class Monomials(TransformerMixin, BaseEstimator):
         listed = ["1"] if self.include_bias else []
         return np.asarray([*listed, *self.names_of(range(n_columns), names)], dtype=object)
 
-    def names_of(self, places: Iterable[int], input_features: ArrayLike | None = None) -> list[str]:
-        """Names of some of the columns, counted without the constant, as a list of str."""
-        names = self._input_names(input_features)
+    def names_of(self, places: Iterable[int], names: Any = None) -> list[str]:
+        """Names of some of the columns, counted without the constant, as a list of str.
+
+        They are made of the names of the features given, or else of those seen in fit.
+        """
+        names = self._input_names(None) if names is None else names
         return [_name(features, names) for features in self.factors(places)]
 
     def factors(self, places: Iterable[int] | None = None) -> Iterator[tuple[int, ...]]:

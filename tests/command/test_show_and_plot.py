@@ -58,6 +58,17 @@ def test_show_names_the_largest_terms_towards_the_positive_label(folder, capsys)
     assert "120 rows" in out
 
 
+def test_show_names_the_columns_of_splines(folder, tmp_path, capsys):
+    rows, model = folder / "table.csv", tmp_path / "model"
+    fit = ("fit", rows, "--target", "side", "--knots", 5, "--holdout", 0, "--model", model)
+    assert run(*fit) == 0
+    names = load_model(model).splines_.names(["east", "north", "colour=blue", "colour=red"])
+    capsys.readouterr()
+    assert run("show", model) == 0
+    out = capsys.readouterr().out
+    assert len(names) == 12 and all(f"  {name} " in out for name in names)
+
+
 def test_show_of_a_model_that_python_saved(tmp_path, capsys):
     X, y = make_moons(60, noise=0.2, random_state=0)
     EntropicClassifier().fit(X, y).save(tmp_path / "model")
