@@ -62,6 +62,7 @@
 #define loss_of LEVELLED(loss_of)
 #define loss_prepare LEVELLED(loss_prepare)
 #define micro_tile_forms LEVELLED(micro_tile_forms)
+#define micro_tile_product LEVELLED(micro_tile_product)
 #define micro_tile_row LEVELLED(micro_tile_row)
 #define micro_tile_squares LEVELLED(micro_tile_squares)
 #define micro_tile_weighted LEVELLED(micro_tile_weighted)

@@ -30,8 +30,8 @@ static ALWAYS_INLINE void tile(int rows, int vectors, const double *restrict a, 
     }
 }
 
-/* Sums of zero, and their addition to `count` rows of `out`: of the first `ends`, of each next one
- * more. */
+/* Sums of zero, and their addition to `count` rows of `out`: of the first `ends`, of each next
+ * `more`. */
 static ALWAYS_INLINE void clear(int rows, int vectors, vector s[ROWS][VECTORS])
 {
 #pragma GCC unroll 8
@@ -40,12 +40,12 @@ static ALWAYS_INLINE void clear(int rows, int vectors, vector s[ROWS][VECTORS])
         for (int j = 0; j < vectors; j++) s[i][j] = ALL(0.0);
 }
 
-static ALWAYS_INLINE void add(int vectors, vector s[ROWS][VECTORS], ptrdiff_t ends,
+static ALWAYS_INLINE void add(int vectors, vector s[ROWS][VECTORS], ptrdiff_t ends, ptrdiff_t more,
                               ptrdiff_t count, double *restrict out, ptrdiff_t ld)
 {
     for (ptrdiff_t i = 0; i < count; i++) {
         const double *restrict sum = (const double *)s[i];
-        for (ptrdiff_t j = 0; j < vectors * LANES && j < ends + i; j++) out[i * ld + j] += sum[j];
+        for (ptrdiff_t j = 0; j < vectors * LANES && j < ends + i * more; j++) out[i * ld + j] += sum[j];
     }
 }
 
@@ -71,7 +71,7 @@ void micro_tile_squares(const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_
         vector s[ROWS][VECTORS];                                                                 \
         clear(rows, vectors, s);                                                                 \
         tile(rows, vectors, a + top, 1, ld, a + left, ld, depth, s);                             \
-        add(vectors, s, top - left + 1, count, out + top * ld_out + left, ld_out);               \
+        add(vectors, s, top - left + 1, 1, count, out + top * ld_out + left, ld_out);               \
     } while (0)
     for (ptrdiff_t left = 0; left < n; left += VECTORS * LANES)
         for (ptrdiff_t top = left; top < n; top += ROWS) {
@@ -79,6 +79,27 @@ void micro_tile_squares(const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_
             EACH_SHAPE(count, (top + count - left + LANES - 1) / LANES, SQUARES);
         }
 #undef SQUARES
+}
+
+void micro_tile_product(const double *a, ptrdiff_t down, ptrdiff_t along, ptrdiff_t n,
+                        const double *b, ptrdiff_t ld, ptrdiff_t width, ptrdiff_t depth,
+                        double *out, ptrdiff_t ld_out)
+{
+#define PRODUCT(rows, vectors)                                                                   \
+    do {                                                                                         \
+        vector s[ROWS][VECTORS];                                                                 \
+        clear(rows, vectors, s);                                                                 \
+        tile(rows, vectors, a + top * down, down, along, b + left, ld, depth, s);                \
+        add(vectors, s, wide, 0, count, out + top * ld_out + left, ld_out);                      \
+    } while (0)
+    for (ptrdiff_t left = 0; left < width; left += VECTORS * LANES) {
+        ptrdiff_t wide = width - left < VECTORS * LANES ? width - left : VECTORS * LANES;
+        for (ptrdiff_t top = 0; top < n; top += ROWS) {
+            ptrdiff_t count = n - top < ROWS ? n - top : ROWS;
+            EACH_SHAPE(count, (wide + LANES - 1) / LANES, PRODUCT);
+        }
+    }
+#undef PRODUCT
 }
 
 ptrdiff_t micro_tile_row(ptrdiff_t i)
@@ -118,7 +139,7 @@ void micro_tile_weighted(const double *weights, ptrdiff_t ld_weights, ptrdiff_t 
         clear(rows, vectors, s);                                                                 \
         pair_tile(rows, vectors, weights + top * ld_weights, ld_weights, a, ld, depth, first,    \
                   second, s);                                                                    \
-        add(vectors, s, VECTORS * LANES, count, out + top * ld_out, ld_out);                     \
+        add(vectors, s, VECTORS * LANES, 1, count, out + top * ld_out, ld_out);                     \
     } while (0)
     for (; i < n; out += vectors * LANES) {
         for (vectors = 0; vectors < VECTORS && i < n; vectors++) {

@@ -22,6 +22,12 @@ static inline ptrdiff_t micro_steps(ptrdiff_t n)
 void micro_tile_squares(const double *a, ptrdiff_t ld, ptrdiff_t depth, ptrdiff_t n, double *out,
                         ptrdiff_t ld_out);
 
+/* out[i][j] += sum_k a[i * down + k * along] b[k][j] for i < n, j < width and k < depth. Room for n rows
+ * of a and `width` numbers in a row of b in whole steps, to no effect. */
+void micro_tile_product(const double *a, ptrdiff_t down, ptrdiff_t along, ptrdiff_t n,
+                        const double *b, ptrdiff_t ld, ptrdiff_t width, ptrdiff_t depth,
+                        double *out, ptrdiff_t ld_out);
+
 /* out[m] += the lower triangle of sum_k weights[m][k] a[k][i] a[k][j] for m < n_weights, packed: row
  * i begins at micro_tile_row(i). Room for n_weights rows of weights in whole steps, and for
  * micro_tile_row(n) numbers in a row of out. */

@@ -1,9 +1,11 @@
 /* The sweeps that take one read of the rows: scores, evaluation, hessp, rmatvec. */
 #include "sweep.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu.h"
+#include "micro_tile.h"
 #include "several.h"
 #include "threads.h"
 
@@ -15,7 +17,12 @@ typedef struct {
     const double *pointwise_gradient;   /* per sample */
     partials partials;
     ptrdiff_t n_curvatures, place;      /* of which the sums have a place among those of a chunk */
+    const double *coefs;                /* side by side, a column each, where products are tiled */
 } sweep;
+
+/* Products of so many problems and more with dense rows of few columns are made in micro-tiles, from a
+ * copy of some rows. */
+enum { TILED = 4, TILED_COLUMNS = 256, TILED_COPY = 1 << 14, MOST_TILED = 256 };
 
 /* Arrays a problem may keep are written in pieces of a block, in turn. Of more problems than so many
  * these are more places than the hardware prefetches: their reads take turns at a chunk, in cache. */
@@ -190,9 +197,81 @@ static void evaluate_turns(sweep *s, ptrdiff_t chunk, int worker, ptrdiff_t firs
     curvatures_end(&c);
 }
 
+static int is_tiled(const sweep *s)
+{
+    return s->view->kind != ROWS_SPARSE && s->n_problems >= TILED && !s->n_curvatures
+        && s->view->n_columns < TILED_COLUMNS;
+}
+
+/* Rows that are copied and multiplied together. */
+static ptrdiff_t tiled_rows(const rows *view)
+{
+    ptrdiff_t most = block_rows(view), count = TILED_COPY / micro_steps(view->n_columns + 1);
+    if (count > most) count = most;
+    count = count / MICRO_STEP * MICRO_STEP;
+    return count < MICRO_STEP ? MICRO_STEP : count > MOST_TILED ? MOST_TILED : count;
+}
+
+/* The copy, the products with all coefficients, all pointwise gradients; and what opens a block. */
+static size_t tiled_scratch(const sweep *s)
+{
+    ptrdiff_t steps = micro_steps(s->n_problems), ld = micro_steps(s->view->n_columns + 1);
+    ptrdiff_t count = tiled_rows(s->view);
+    return (size_t)(count * (ld + steps) + steps * (count + MICRO_STEP))
+         + block_copy_scratch(s->view, count);
+}
+
+/* One row of coefficients for each column, of all problems. */
+static double *side_by_side(const sweep *s)
+{
+    ptrdiff_t n = s->view->n_columns + 1, steps = micro_steps(s->n_problems);
+    double *coefs = calloc((size_t)(n * steps), sizeof(double));
+    for (ptrdiff_t k = 0; coefs && k < s->n_problems; k++)
+        for (ptrdiff_t j = 0; j < n; j++) coefs[j * steps + k] = s->problems[k].coef[j];
+    return coefs;
+}
+
+static void evaluate_tiled(sweep *s, ptrdiff_t chunk, walk w)
+{
+    double f[MOST_TILED], functional_margins[MOST_TILED], slope[MOST_TILED];
+    double weights[MOST_TILED], buffer[MOST_TILED];
+    const ptrdiff_t n = s->view->n_columns + 1, ld = micro_steps(n), most = tiled_rows(s->view);
+    const ptrdiff_t steps = micro_steps(s->n_problems), step = most + MICRO_STEP;
+    double *copy = w.more, *products = copy + most * ld, *gradients = products + most * steps;
+    double *sums = sums_of(s, chunk, 0);
+    for (ptrdiff_t row = w.next, count; row < w.end; row += count) {
+        count = w.end - row < most ? w.end - row : most;
+        block b = {.run = count};
+        submatrix p = {0, count, 0, n, NULL, NULL};
+        block_open_copy(&b, s->view, row, count, gradients + steps * step);
+        b.run = count;
+        block_copy(&b, &p, copy, ld);
+        memset(products, 0, (size_t)(count * steps) * sizeof(double));
+        micro_tile_product(copy, ld, 1, count, s->coefs, steps, s->n_problems, n, products, steps);
+        for (ptrdiff_t k = 0; k < s->n_problems; k++) {
+            const problem *problem = s->problems + k;
+            double *hessian_weights = problem->hessian_weights ? buffer : NULL;
+            for (ptrdiff_t i = 0; i < count; i++) f[i] = products[i * steps + k];
+            functional_margin_block(&problem->target, &b, f, functional_margins);
+            weights_block(&problem->target, &b, weights);
+            *sums_of(s, chunk, k) += loss_block(&problem->target.loss, count, functional_margins,
+                                                weights, slope, hessian_weights);
+            pointwise_gradient_block(&problem->target, &b, weights, slope, gradients + k * step);
+            keep(&b, functional_margins, problem->functional_margins);
+            keep(&b, slope, problem->log_margins);
+            keep(&b, hessian_weights, problem->hessian_weights);
+        }
+        micro_tile_product(gradients, step, 1, s->n_problems, copy, ld, n, count, sums + 1, 1 + n);
+    }
+}
+
 static void evaluate_chunk(void *work, ptrdiff_t chunk, int worker)
 {
     sweep *s = work;
+    if (s->coefs) {
+        evaluate_tiled(s, chunk, walk_chunk(&s->partials, chunk, worker, 0));
+        return;
+    }
     for (ptrdiff_t first = 0, end = 0; first < s->n_problems; first = end) {
         for (int keeping = 0; end < s->n_problems && keeping < KEEPING; end++)
             keeping += s->problems[end].functional_margins && !s->n_curvatures;
@@ -210,14 +289,20 @@ int sweep_evaluate(const rows *view, problem *problems, ptrdiff_t n_problems, in
     }
     const ptrdiff_t n = s.n_curvatures;
     s.place = n_problems * (ptrdiff_t)(1 + size);
-    int status = run(&s, evaluate_chunk, (size_t)s.place + curvatures_size(view, n),
-                     n ? curvatures_scratch(view, n) : 0, n_threads);
+    double *coefs = is_tiled(&s) ? side_by_side(&s) : NULL;
+    size_t more = n ? curvatures_scratch(view, n) : is_tiled(&s) ? tiled_scratch(&s) : 0;
+    s.coefs = coefs;
+    int status = coefs || !is_tiled(&s) ? 0 : -1;
+    if (status == 0)
+        status = run(&s, evaluate_chunk, (size_t)s.place + curvatures_size(view, n), more,
+                     n_threads);
     for (problem *p = problems; status == 0 && p < problems + n_problems; p++) {
         const double *sums = partial(&s.partials, 0), *value = sums + p->place;
         p->value = *value;
         memcpy(p->gradient, value + 1, size * sizeof(double));
         if (p->curvature) curvatures_unpack(view, n, sums + s.place, p->index, p->curvature);
     }
+    free(coefs);
     partials_free(&s.partials);
     return status;
 }
