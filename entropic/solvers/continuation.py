@@ -14,7 +14,7 @@ import math
 from dataclasses import replace
 
 from .ending import Ending, Goal
-from .newton import new_history, newton
+from .newton import POLISHED, new_history, newton
 from .newton_steps import CholeskyStep, choose_step
 from .outcome import Status
 from .primal_dual.kkt import pair_at, pair_near, solve_pair
@@ -25,6 +25,7 @@ STEPS = 400
 PAIR_STEPS, PAIR_CALLS = 12, 5e-4  # that a pair usually takes; seconds of a step's many calls
 # Of its goal, where the constraint is an inequality: at the goal itself a pair has not identified
 # which of the rows near the kink are beyond it, and so what these would score without themselves.
+# An equality has no kink, but in a wide box multipliers so small that the goal leaves them open.
 IDENTIFIED = 1e-5
 EASY_SLACK = 1e-2
 NEAR_SLACK = 1e-4  # easy down to here where a solution near by is known
@@ -179,6 +180,9 @@ class Path:
             if start is not None:
                 at = start.state, start.scaled_multipliers, start.surplus, start.dual_residual
                 start = pair_at(stage, self.box, *at)
+        sharp = 1.0
+        if slack is None and loss.slack > 0:
+            sharp = IDENTIFIED if loss.inequality else POLISHED
         before, seen = self.n_iter, [0]
 
         def watch(pair, length):
@@ -194,7 +198,7 @@ class Path:
             stage,
             self.box,
             tol=0.1 * self.tol,
-            sharp=IDENTIFIED if slack is None and loss.slack > 0 and loss.inequality else 1.0,
+            sharp=sharp,
             goal_norm=0.1 * self.judge.norm if slack is None else math.inf,
             max_iter=self.left if most is None else min(most, self.left),
             start=start,

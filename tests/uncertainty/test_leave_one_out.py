@@ -167,6 +167,19 @@ def test_the_usual_goal_is_near_enough_for_polynomials(slack, bound):
     assert_allclose(usual, near, rtol=0, atol=1e-4 * np.std(near))
 
 
+@pytest.mark.parametrize("slack", [1e-8, 1e-6, 1e-3])
+@pytest.mark.parametrize("shape, degree", [((40, 120), 1), ((60, 60), 1), ((50, 12), 2)])
+def test_the_usual_goal_is_near_enough_for_an_equality_of_little_slack(shape, degree, slack):
+    """Multipliers are small in a wide box, and the scores that they make of left-out rows not."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=shape)
+    y = X @ rng.normal(size=shape[1]) > 0
+    settings = dict(degree=degree, slack=slack, constraint="equality", bound=100.0)
+    usual = EntropicClassifier(**settings).fit(X, y).loo_decision_
+    near = EntropicClassifier(**settings, tol=1e-14).fit(X, y).loo_decision_
+    assert_allclose(usual, near, rtol=0, atol=1e-4 * np.std(near))
+
+
 def test_the_projected_estimate_is_close(monkeypatch):
     sweep, box, outcome = problem(n=4000, p=12)
     exact = influence(sweep, box, outcome).shift()
