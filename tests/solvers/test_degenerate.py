@@ -197,3 +197,11 @@ def test_the_message_tells_the_gap_in_the_callers_weights(weight):
     assert outcome.status is Status.MAX_ITER
     for figure in (outcome.dual_gap, 1e-8 * 30 * weight):
         assert f" {figure:.1e}" in outcome.message
+
+
+@pytest.mark.parametrize("rows", [[62, 27, 12, 715], [38, 63, 883, 9], [19, 14, 11, 292, 11]])
+def test_steps_below_the_goal_do_not_lose_it(rows):
+    """Raw monomials reach 1e11: to tell the sides of all rows leads where rounding decides."""
+    settings = dict(degree=4, standardize=False, bound=1e4, C=1e4, slack=1e-4)
+    model = EntropicClassifier(**settings).fit(np.array(rows)[:, None], np.arange(len(rows)) % 2)
+    assert model.converged_

@@ -152,13 +152,15 @@ def solve_pair(
         return pair.gap <= goal and pair.norm <= goal_norm
 
     def settled(pair):
-        if pair.gap > sharp * goal or pair.surplus is None:
-            return pair.gap <= sharp * goal
+        if pair.surplus is None:
+            return True
         x, surplus = (each[sweep.counted] for each in (pair.scaled_multipliers, pair.surplus))
         return not open_sides_matter(x, surplus, sweep.n_features)
 
     def enough(pair):
-        return reached(pair) and (settled(pair) or waited >= SHORT)
+        # the goal first, by a recomputed pair; then the sides of the rows
+        known = checked is None or not reached(checked) or settled(pair)
+        return reached(pair) and (waited >= SHORT or (pair.gap <= sharp * goal and known))
 
     for n_iter in range(max_iter + 1):
         carried = better(pair, carried)
@@ -168,9 +170,14 @@ def solve_pair(
         if moved is None:
             # with the dual residual that rounding has left on the way there may be more to do
             pair, n_checks = _recomputed(sweep, box, carried), n_checks + 1
+            if checked is not None and reached(checked):
+                # far below the goal rounding may have taken the pair off it again
+                return pair if reached(pair) else checked
             carried, checked = None, better(pair, checked)
-            if reached(pair) or n_checks == CHECKS:
+            if n_checks == CHECKS or (reached(pair) and (settled(pair) or waited >= SHORT)):
                 return checked
+            if reached(pair):
+                mark, waited = pair.gap, 0
             if (moved := _step(sweep, box, pair, products)) is None:
                 return checked
         pair, length = moved
