@@ -12,10 +12,10 @@ DEGREES = {"blobs": 1, "circles": 3, "spiral": 1, "moons": 3, "breast cancer": 1
 SETS = {name: (DEGREES[name], load) for name, load in data_sets.SETS.items()}
 
 
-def signed_design(name):
+def signed_design(name, degree=None):
     """Scaled monomials with a constant, the rows of class 0 with their sign changed."""
-    degree, load = SETS[name]
-    X, y = load()
+    usual, load = SETS[name]
+    (X, y), degree = load(), degree or usual
     X = StandardScaler().fit_transform(X)
     X = PolynomialFeatures(degree, include_bias=False).fit_transform(X)
     X = np.column_stack([StandardScaler().fit_transform(X), np.ones(len(X))])

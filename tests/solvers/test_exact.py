@@ -2,42 +2,19 @@
 
 import certificate
 import numpy as np
+import paper_sets
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import linprog
-from sklearn.datasets import load_breast_cancer, make_blobs, make_circles, make_moons
+from sklearn.datasets import make_circles
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from entropic import EntropicClassifier, separability, solve
 from entropic.solvers.outcome import Status
 
-
-def signed(X, y, degree=1):
-    X = StandardScaler().fit_transform(X)
-    if degree > 1:
-        X = PolynomialFeatures(degree, include_bias=False).fit_transform(X)
-        X = StandardScaler().fit_transform(X)
-    return np.where(y == y.max(), 1.0, -1.0)[:, None] * np.c_[X, np.ones(len(X))]
-
-
-def spiral(seed=0, n=300):
-    rng = np.random.default_rng(seed)
-    angle = 2 * np.pi * np.sqrt(rng.random((2, n)))
-    radius = np.array([[1], [-1]]) * (2 * angle + np.pi)
-    X = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1).reshape(-1, 2)
-    return X + 0.1 * rng.standard_normal(X.shape), np.repeat([0, 1], n)
-
-
-SETS = {
-    "blobs": make_blobs(500, centers=2, n_features=2, cluster_std=1.5, random_state=42),
-    "circles": make_circles(500, factor=0.5, noise=0.1, random_state=42),
-    "moons": make_moons(500, noise=0.1, random_state=42),
-    "spiral": spiral(),
-    "breast cancer": load_breast_cancer(return_X_y=True),
-}
+SETS = {name: load() for name, (_, load) in paper_sets.SETS.items()}
 DESIGNS = {
-    f"{name}, degree {degree}": signed(*SETS[name], degree)
+    f"{name}, degree {degree}": paper_sets.signed_design(name, degree)
     for name in SETS
     for degree in ((1,) if name == "breast cancer" else (1, 4))
 }
@@ -169,7 +146,7 @@ def test_the_bracket_holds_the_linear_programs_optimum(degree, name):
         pytest.skip("a linear program of 5,456 columns takes HiGHS minutes")
     X, y = SETS[name]
     found = separability(X, y, degree=degree)
-    D = signed(X, y, degree)
+    D = paper_sets.signed_design(name, degree)
     best = exact_margin(D, 1.0, 4.0)
     size = np.sum(np.abs(D), axis=1).max() * 4
     assert found.margin <= best + 1e-9 * size and best <= found.margin_bound + 1e-9 * size
