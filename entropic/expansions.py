@@ -12,10 +12,7 @@ from itertools import groupby
 import numpy as np
 
 from .candidates import DROPPED, SKIPPED, UNJUDGED, Progress, for_search
-from .features.design import Design
-from .rows import rows_of
 from .rows.memory import machine_memory
-from .rows.monomial_rows import MonomialRows
 from .rows.work import Work
 from .uncertainty.leave_one_out import LeftOut, observations
 from .uncertainty.several import problems_of
@@ -76,7 +73,9 @@ class Expansion:
     """The rows as the candidates of one expansion see them."""
 
     def __init__(self, search, design, classes, codes, weights, sample_weight):
-        self.search, self.design, self.classes = search, _stored(design), classes
+        # a number and, where they are sparse, its column
+        most = machine_memory() // (16 * STORED_SHARE)
+        self.search, self.design, self.classes = search, design.stored(most), classes
         self.codes, self.weights, self.sample_weight = codes, weights, sample_weight
         self.counts = observations(sample_weight, weights, design.n_samples)[1]
         self.judged = []
@@ -153,13 +152,3 @@ class Expansion:
 
 def _but_for_bound(candidate):
     return {name: value for name, value in candidate.chosen.items() if name != "bound"}
-
-
-def _stored(design):
-    """The design with its monomials made once, where they take little of the memory."""
-    rows = design.rows
-    n_bytes = 16 * rows.n_entries  # a number and, where they are sparse, its column
-    if not isinstance(rows, MonomialRows) or n_bytes > machine_memory() // STORED_SHARE:
-        return design
-    stored = rows_of(rows.block(0, rows.n_samples))
-    return Design(stored, design.mean, design.scale, design.constant)

@@ -1,15 +1,11 @@
-"""Bytes in, bytes out: transparent decompression, and writes that leave a whole file or none."""
+"""Bytes in, bytes out, by writes that leave a whole file or none."""
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import gzip
-import lzma
 import os
 import stat
 import tempfile
-import zlib
 from pathlib import Path
 
 try:
@@ -17,30 +13,8 @@ try:
 except ImportError:  # Windows, where a killed process may leave a file a time
     fcntl = None  # type: ignore[assignment]
 
-_COMPRESSED = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ": lzma.decompress}
-
 
 def read_bytes(path):
-    """The content of a file, decompressed where it is gzip, bzip2 or xz.
-
-    Raises
-    ------
-    ValueError
-        If there is no such file, or it cannot be read, or its compression is damaged.
-    """
-    content = raw_bytes(path)
-    for start, decompress in _COMPRESSED.items():
-        if content.startswith(start):
-            try:
-                return decompress(content)
-            except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-                raise ValueError(
-                    f"{str(path)!r} is damaged: its compressed content cannot be read ({error})."
-                ) from None
-    return content
-
-
-def raw_bytes(path):
     """The content of a file as it is.
 
     Raises

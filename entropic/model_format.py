@@ -16,7 +16,7 @@ import warnings
 import zipfile
 
 from ._version import __version__
-from .files import raw_bytes, write_whole
+from .files import read_bytes, write_whole
 
 # Raised when a file can no longer be read by the versions before. Format 0 named the modules of
 # its time and stated neither format nor version.
@@ -87,7 +87,7 @@ def load(path, kind):
     ValueError
         If there is no such file, or it is damaged, foreign, of a newer format, or of another class.
     """
-    content = raw_bytes(path)
+    content = read_bytes(path)
     if not content.startswith(b"PK"):
         raise ValueError(f"{str(path)!r} is not a model file of entropic.")
     import skops.io

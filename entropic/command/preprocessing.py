@@ -9,7 +9,7 @@ import numpy as np
 from entropic.model_format import stored
 
 from .dialect import Dialect
-from .encoding import IndexedEncoder, NumberColumn, TableEncoder, WordColumn, label_cells
+from .encoding import IndexedEncoder, NumberColumn, TableEncoder, WordColumn
 from .labels import Labels
 
 
@@ -26,20 +26,6 @@ class Preprocessing:
 
     encoder: TableEncoder | IndexedEncoder
     labels: Labels
-
-    def blocks(self, source):
-        """The rows of a source, selected for a table's encoder, as pairs (X, y); again when asked.
-
-        Raises
-        ------
-        ValueError
-            If a label is missing or none of the classes.
-        """
-        n_before = 0
-        for batch in source.batches():
-            raw = label_cells(batch, self.encoder.target, source, n_before)
-            yield self.encoder.matrix(batch), self.labels.apply(raw)[0]
-            n_before += batch.num_rows
 
     def check(self, model):
         """Raise ValueError unless everything is of its type and fits the classifier."""

@@ -37,7 +37,7 @@ class Design:
     def stored(self, most):
         """The same design with its monomials, up to ``most`` numbers, made once and kept."""
         rows = self.rows
-        if not hasattr(rows, "listing") or rows.n_samples * rows.n_columns > most:
+        if not hasattr(rows, "listing") or rows.n_entries > most:
             return self
         rows = rows_of(rows.block(0, rows.n_samples))
         return Design(rows, self.mean, self.scale, self.constant)

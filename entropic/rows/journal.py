@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from entropic import _version
-from entropic.files import check_writable, write_whole
+from entropic.files import check_writable, read_bytes, write_whole
 
 from .survey import Survey
 
@@ -90,7 +90,7 @@ class Journal:
         return labels[order], before, *sums
 
     def _read(self, told):
-        content = self.path.read_bytes()
+        content = read_bytes(self.path)
         records, end = _records(content)
         if not content.startswith(MAGIC) or not records:
             raise ValueError(

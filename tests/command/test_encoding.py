@@ -14,7 +14,6 @@ from entropic.command.encoding import (
 )
 from entropic.command.indexed import IndexedRows
 from entropic.command.labels import Labels
-from entropic.command.preprocessing import Preprocessing
 from entropic.command.source import open_source
 
 pytestmark = pytest.mark.backend_free
@@ -83,11 +82,13 @@ def test_batches_teach_what_the_whole_table_does(source, monkeypatch, many):
     ]
     assert [c.words.tolist() for c in again.words] == [c.words.tolist() for c in encoder.words]
     labels = Labels.learn(label_cells(table, "y", rows))
-    blocks = list(Preprocessing(again, labels).blocks(rows))
-    assert len(blocks) > 20
-    np.testing.assert_array_equal(np.vstack([X for X, _ in blocks]), encoder.matrix(table))
+    batches = list(rows.batches())
+    assert len(batches) > 20
+    X = np.vstack([again.matrix(batch) for batch in batches])
+    np.testing.assert_array_equal(X, encoder.matrix(table))
     truth, _ = labels.apply(label_cells(table, "y", rows))
-    assert np.concatenate([y for _, y in blocks]).tolist() == truth.tolist()
+    parts = [labels.apply(label_cells(batch, "y", rows))[0] for batch in batches]
+    assert np.concatenate(parts).tolist() == truth.tolist()
 
 
 def test_the_median_and_the_words_are_those_of_the_training_rows(source, alike):
