@@ -43,7 +43,8 @@ class Ranking:
         if least == 0:
             counted = np.flatnonzero(weights)
             scores, positive, weights = scores[counted], positive[counted], weights[counted]
-        if least == weights.max():
+            least = weights.min(initial=np.inf)
+        if least == weights.max(initial=0.0):
             # numbers are sorted many times faster than places
             parted, n_bad = ranking.part_by_class(scores, positive)
             in_threads(n_threads, np.ndarray.sort, (parted[:n_bad], parted[n_bad:]))
