@@ -23,7 +23,7 @@ from .pace import Pace
 from .step import Model
 
 ARMIJO = 1e-4
-HALVINGS = 60
+HALVINGS, BISECTIONS = 60, 7
 KINK_ROUNDS = 8
 PROMISED = 0.25  # of the slope: half of what a quadratic model promises
 FARTHEST = 2.0  # a move of the state by secant steps
@@ -355,11 +355,28 @@ class _Search:
             best, move, slope = trial, wider, along
         if at.accepts(best, 1.0, slope):
             return best, 1.0
-        return self.backtrack(at, move, slope)
+        return self.backtrack(at, move, slope, self.least_on_the_way(at, best, move))
 
-    def backtrack(self, at, move, slope):
+    def least_on_the_way(self, at, ahead, move):
+        """The length of a step at which the objective is about least on the way to its end.
+
+        Where there are about as many columns as rows kinks are many, and that is worth finding. No
+        row is read: on a straight way functional margins change in proportion.
+        """
+        if not self.wide:
+            return 0.5
+        target, t, coef = self.sweep.target, at.evaluation.functional_margins, ahead.coef - at.coef
+        change = ahead.evaluation.functional_margins - t
+        low, high = 0.0, 1.0
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            forces = target.weights * target.loss.log_margin(t + middle * change)
+            slope = self.box.slope(self.box.moved(at.state, middle * move)) @ coef
+            low, high = (middle, high) if forces @ change + slope < 0 else (low, middle)
+        return high
+
+    def backtrack(self, at, move, slope, length=1.0):
         """Halve the step until the objective falls; the full step is nearly always taken."""
-        length = 1.0
         for _ in range(HALVINGS):
             trial = self.point(self.box.moved(at.state, length * move))
             if at.accepts(trial, length, slope):

@@ -14,7 +14,7 @@ from entropic.rows.work import factor_time
 
 from .cost import ROWS_A_COLUMN, SAMPLE_SHARE, choose, curvature_sample, is_cheap, secant_sample
 from .factor import Factor, LastingFactor
-from .row_products import ROUNDS, SETTLED, RowProducts
+from .row_products import ROUNDS, SETTLED, RowProducts, made
 from .secant import SecantStep
 from .step import Step
 
@@ -271,7 +271,11 @@ class ConjugateGradientStep(Step):
             share = self.n_sampled / self.work.n_samples
             price = share * self.work.curvature + factor_time(self.work.n_features)
             return FIRST_SAMPLE * LATER_SAMPLES**self.n_samples_taken * price
-        return getattr(self.active, level)
+        if level == "dual":
+            n_active = self.active.n_samples
+            gram = self.work.part(made(n_active, self.work.n_samples)).gram
+            return gram + factor_time(n_active) + 2 * self.work.sweep
+        return self.active.cholesky
 
     def _next_level(self, fresh, left):
         """The next level to make, if the sweeps so far have cost as much, and those left will."""

@@ -11,6 +11,14 @@ NEAR = 0.01
 ROUNDS, SETTLED = 6, 1e-8
 
 
+def made(n_active, n_samples):
+    """Of how many rows products are made where so many are active.
+
+    Rows beyond a kink mostly come back: where many are active, those of all are made.
+    """
+    return n_samples if 2 * n_active >= n_samples else n_active
+
+
 class RowProducts:
     """``D diag(r^2) D^T`` for some rows of a sweep and a root r: what a samples' form is made of.
 
@@ -36,8 +44,7 @@ class RowProducts:
         active = np.arange(n_samples) if active is None else active
         near = self.root is not None and np.all(np.abs(root - self.root) <= NEAR * self.root)
         if not (near and np.all(self.rows[active])):
-            # rows beyond a kink mostly come back: where many are active, those of all are made
-            many = 2 * len(active) >= n_samples
+            many = made(len(active), n_samples) == n_samples
             self.rows, self.root = np.full(n_samples, many), root
             self.rows[active] = True
             self.gram = None  # one of them at a time

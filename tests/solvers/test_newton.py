@@ -16,7 +16,7 @@ from entropic.kernels.loss import Loss
 from entropic.rows import rows_of
 from entropic.rows.sweep import Sweep
 from entropic.rows.target import Target
-from entropic.solvers.newton import newton
+from entropic.solvers.newton import _Search, newton
 from entropic.solvers.newton_steps import (
     CholeskyStep,
     ConjugateGradientStep,
@@ -349,3 +349,25 @@ def test_what_was_chosen_is_told():
     X, y = data("dense", 60, 3)
     sweep, box = problem(X, y)
     assert minimise(sweep, box).solver == choose_step(sweep).name == "newton-cholesky"
+
+
+def test_a_step_over_many_kinks_goes_to_about_the_least_on_its_way():
+    """With about as many columns as rows no length on a fine grid gains much more."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(3, size=(400, 300))
+    y = X[:, :5].sum(axis=1) + rng.logistic(size=400) > 0
+    sweep, box = problem(X, y, slack=0.01, inequality=True, upper=9.0, lower=-9.0)
+    search = _Search(sweep, box, CholeskyStep(), 1e-9, np.inf, True)
+    at, n_shortened = search.point(np.zeros(sweep.n_features)), 0
+    for _ in range(10):
+        at, _, move, _ = search.descent(at)
+
+        def gain(length, at=at, move=move):
+            return at.objective - search.point(box.moved(at.state, length * move)).objective
+
+        length = search.least_on_the_way(at, search.point(box.moved(at.state, move)), move)
+        best = max(gain(each / 64) for each in range(1, 65))
+        assert gain(length) > 0.95 * best
+        n_shortened += best > 1.05 * gain(1.0)
+        at, _ = search.advance(at)
+    assert n_shortened >= 3
