@@ -114,9 +114,11 @@ def newton(
         if near or following.gap <= search.goal:
             search.unsettled = search.passes_kink(at, following)
         at = following
-        if not near or at.gap <= best.gap:
+        if at.gap <= best.gap:
             best, certificate = at, None
         progress.told(at.gap, at.objective, length, **step.figures)
+    if stopped in (None, Status.MAX_ITER) and best.gap > search.goal:
+        best = at  # on its way, of which the objective is the measure
     evaluation = search.with_samples(best).evaluation
     if evaluation.curvature is None and sweep.work.curvature > WORTH_KEEPING:
         found = step.curvature_at(sweep, evaluation.hessian_weights)

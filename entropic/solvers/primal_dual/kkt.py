@@ -152,15 +152,15 @@ def solve_pair(
         return pair.gap <= goal and pair.norm <= goal_norm
 
     def settled(pair):
-        if pair.surplus is None:
-            return True
+        below = pair.gap <= sharp * goal
+        if waited >= SHORT or not below or pair.surplus is None:
+            return waited >= SHORT or below
         x, surplus = (each[sweep.counted] for each in (pair.scaled_multipliers, pair.surplus))
         return not open_sides_matter(x, surplus, sweep.n_features)
 
     def enough(pair):
-        # the goal first, by a recomputed pair; then the sides of the rows
-        known = checked is None or not reached(checked) or settled(pair)
-        return reached(pair) and (waited >= SHORT or (pair.gap <= sharp * goal and known))
+        # the goal first, by a recomputed pair; then what lies below it, and the sides of the rows
+        return reached(pair) and (checked is None or not reached(checked) or settled(pair))
 
     for n_iter in range(max_iter + 1):
         carried = better(pair, carried)
@@ -174,7 +174,7 @@ def solve_pair(
                 # far below the goal rounding may have taken the pair off it again
                 return pair if reached(pair) else checked
             carried, checked = None, better(pair, checked)
-            if n_checks == CHECKS or (reached(pair) and (settled(pair) or waited >= SHORT)):
+            if n_checks == CHECKS or (reached(pair) and settled(pair)):
                 return checked
             if reached(pair):
                 mark, waited = pair.gap, 0
