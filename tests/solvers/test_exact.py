@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from entropic import EntropicClassifier, separability, solve
 from entropic.solvers.outcome import Status
+from entropic.solvers.primal_dual.kkt import PATIENCE
 
 SETS = {name: load() for name, (_, load) in paper_sets.SETS.items()}
 DESIGNS = {
@@ -82,7 +83,12 @@ def test_a_goal_below_rounding_keeps_the_best_gap(constraint):
     outcome = solve(D, slack=0, constraint=constraint, tol=1e-16)
     assert outcome.status is Status.PRECISION
     assert outcome.dual_gap <= 1e-13 * len(D)
-    assert outcome.n_iter <= 130
+    mark, last = np.inf, 0
+    for step, gap in enumerate(outcome.history["gap"]):
+        if gap < 0.5 * mark:
+            mark, last = gap, step
+    # it is rounding that decides when the gap halves for the last time
+    assert last < 70 and outcome.n_iter <= last + PATIENCE + 2
 
 
 @pytest.mark.parametrize("constraint", ["equality", "inequality"])
