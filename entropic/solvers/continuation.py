@@ -3,7 +3,8 @@
 Newton's method in w alone takes 4 to 15 steps where slack is large, the box moderate and the
 constraint an equality, or where it starts near by. It is the shortest way there and is tried
 first, as long as its pace promises to end before a pair would. Elsewhere a pair of coefficients
-and multipliers is followed (primal_dual/kkt.py), which converges at any slack, none included. Where
+and multipliers is followed (primal_dual/kkt.py), which converges at any slack, none included, and
+where its steps get short, one with multipliers of the bounds (primal_dual/bounded.py). Where
 no pair can be kept, since rows are streamed or no factor fits, slack is followed down from where
 Newton converges.
 """
@@ -17,7 +18,8 @@ from .ending import Ending, Goal
 from .newton import POLISHED, new_history, newton
 from .newton_steps import CholeskyStep, choose_step
 from .outcome import Status
-from .primal_dual.kkt import pair_at, pair_near, solve_pair
+from .primal_dual.bounded import solve_bounded_pair
+from .primal_dual.kkt import PATIENCE, pair_at, pair_near, solve_pair
 from .primal_dual.system import factor_fits
 from .secant import SecantStep
 
@@ -32,7 +34,9 @@ NEAR_SLACK = 1e-4  # easy down to here where a solution near by is known
 START_SLACK = 0.1
 LOOSE = 1e-3  # tol of the stages on the way
 STAGE_STEPS = 40
+SHORT_PATIENCE = 15  # steps in which a pair's gap has not halved, before bounds get multipliers
 BEGUN = 0.1  # of the features over the sample's rows: part of what its solution is wrong by
+ROUNDING = 1e-12  # a gap a unit of weight that is made of little else
 TINY_SLACK = 1e-8  # stands for none where log-margins of any functional margin are needed
 
 
@@ -61,7 +65,8 @@ def solve_with_slack(sweep, box, *, tol, max_iter=None, start=None, callback=Non
     if paired:
         outrun = ending is not None and ending.stopped is Status.MAX_ITER
         near = pair_near(sweep, box, ending) if outrun else None
-        ending = path.better(path.ending_of(path.pair(start=near)), ending)
+        pair = path.pair(start=near, patience=SHORT_PATIENCE)
+        ending = path.bounded(path.better(path.ending_of(pair), ending))
         if ending.stopped is not Status.CONVERGED and not path.exhausted:
             ending = path.better(path.newton(ending.state, STAGE_STEPS), ending)
     if ending is None or not (ending.stopped is Status.CONVERGED or path.exhausted):
@@ -164,11 +169,11 @@ class Path:
             slack /= 10
         return self.newton(state)
 
-    def pair(self, slack=None, most=None, start=None, until=None):
+    def pair(self, slack=None, most=None, start=None, until=None, patience=PATIENCE):
         """Coefficients and multipliers of the problem, or of it with another slack.
 
-        After ``most`` steps, and where ``until`` says so of a pair, they are what has been reached;
-        ``start`` is a pair to go on from.
+        After ``most`` steps, where ``until`` says so of a pair, and where in so many steps the gap
+        has not halved, they are what has been reached; ``start`` is a pair to go on from.
 
         Returns
         -------
@@ -180,9 +185,48 @@ class Path:
             if start is not None:
                 at = start.state, start.scaled_multipliers, start.surplus, start.dual_residual
                 start = pair_at(stage, self.box, *at)
-        sharp = 1.0
-        if slack is None and loss.slack > 0:
-            sharp = IDENTIFIED if loss.inequality else POLISHED
+        return solve_pair(
+            stage,
+            self.box,
+            tol=0.1 * self.tol,
+            sharp=self._sharp if slack is None else 1.0,
+            goal_norm=0.1 * self.judge.norm if slack is None else math.inf,
+            max_iter=self.left if most is None else min(most, self.left),
+            start=start,
+            watch=self._watch(until),
+            patience=patience,
+        )
+
+    def bounded(self, ending):
+        """An ending, or a pair with multipliers of the bounds where that proves more.
+
+        It is not tried from a solution, nor where rounding is all that the gap is made of.
+        """
+        gap = self._certificate(ending).dual_gap
+        rounding = gap <= ROUNDING * self.sweep.total_weight
+        if ending.stopped is Status.CONVERGED or self.exhausted or rounding:
+            return ending
+        pair = solve_bounded_pair(
+            self.sweep,
+            self.box,
+            tol=0.1 * self.tol,
+            sharp=self._sharp,
+            goal_norm=0.1 * self.judge.norm,
+            max_iter=self.left,
+            watch=self._watch(),
+        )
+        return self.better(self.ending_of(pair), ending)
+
+    @property
+    def _sharp(self):
+        """Of a pair's goal, the part that the gap is to fall to."""
+        loss = self.sweep.target.loss
+        if loss.slack == 0:
+            return 1.0
+        return IDENTIFIED if loss.inequality else POLISHED
+
+    def _watch(self, until=None):
+        """What counts and records the steps of a pair, and says when to stop."""
         before, seen = self.n_iter, [0]
 
         def watch(pair, length):
@@ -194,16 +238,7 @@ class Path:
             asked = self.told({"iteration": self.n_iter, **figures})
             return asked or (until is not None and until(pair))
 
-        return solve_pair(
-            stage,
-            self.box,
-            tol=0.1 * self.tol,
-            sharp=sharp,
-            goal_norm=0.1 * self.judge.norm if slack is None else math.inf,
-            max_iter=self.left if most is None else min(most, self.left),
-            start=start,
-            watch=watch,
-        )
+        return watch
 
     def ending_of(self, pair):
         """A pair as the solution."""

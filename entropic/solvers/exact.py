@@ -62,7 +62,8 @@ def solve_exact(sweep, box, *, goal, tol, max_iter=None, start=None, callback=No
         pair = path.pair(TINY_SLACK, start=pair)
     else:
         pair = path.pair(start=pair)
-    return replace(path.ending_of(pair), **proof)
+    ending = path.ending_of(pair)
+    return replace(ending if proof else path.bounded(ending), **proof)
 
 
 def _proof(path):

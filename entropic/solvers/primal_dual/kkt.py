@@ -113,7 +113,16 @@ def pair_near(sweep, box, ending):
 
 
 def solve_pair(
-    sweep, box, *, tol, sharp=1.0, goal_norm=np.inf, max_iter=MAX_STEPS, start=None, watch=None
+    sweep,
+    box,
+    *,
+    tol,
+    sharp=1.0,
+    goal_norm=np.inf,
+    max_iter=MAX_STEPS,
+    start=None,
+    watch=None,
+    patience=PATIENCE,
 ):
     """Find coefficients and multipliers to a gap of ``tol`` a unit of weight, or near it.
 
@@ -132,6 +141,8 @@ def solve_pair(
         Of this problem, from an earlier run.
     watch : callable or None
         Called with each Pair and the length of the step to it; returning True stops.
+    patience : int
+        Steps in which the gap may not halve.
 
     Returns
     -------
@@ -164,7 +175,7 @@ def solve_pair(
 
     for n_iter in range(max_iter + 1):
         carried = better(pair, carried)
-        if (watch is not None and watch(pair, length)) or n_iter == max_iter or waited > PATIENCE:
+        if (watch is not None and watch(pair, length)) or n_iter == max_iter or waited > patience:
             break
         moved = None if enough(pair) else _step(sweep, box, pair, products)
         if moved is None:
