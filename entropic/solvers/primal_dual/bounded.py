@@ -21,11 +21,10 @@ import numpy as np
 
 from entropic.solvers.row_products import RowProducts
 
-from .kkt import LEAST, PROXIMAL, SHORT, pair_at
+from .kkt import LEAST, PROXIMAL, SHORT, TO_THE_BOUNDARY, pair_at
 from .system import NewtonSystem, step_to_boundary
 
 MOST_STEPS, PATIENCE = 100, 25  # in all; in which the gap has not halved
-TO_THE_BOUNDARY = 0.99
 FARTHEST = 3.0  # that a step takes a log-margin over 0, or over where it is
 BEGUN = 0.1  # of the mean force on a coefficient: the multipliers of the bounds at first
 PRESSED = 1e-8  # of its half-width from a bound: a coefficient follows the force on it
@@ -68,7 +67,8 @@ def solve_bounded_pair(sweep, box, *, tol, sharp=1.0, goal_norm=np.inf, max_iter
 
     Parameters
     ----------
-    As for :func:`entropic.solvers.primal_dual.kkt.solve_pair`.
+    sweep, box, tol, sharp, goal_norm, max_iter, watch
+        As for :func:`entropic.solvers.primal_dual.kkt.solve_pair`.
 
     Returns
     -------
